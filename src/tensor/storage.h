@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Storage owns the bytes of one arena of the plan on one device. A debug build surrounds rows with
+ * poisoned gaps (under the address sanitizer) and can report the highest byte ever written.
+ */
+#pragma once
+
+#include "tensor/device.h"
+
+typedef struct tri_storage tri_storage;
+
+/* bytes may be 0. name is borrowed and must outlive the storage. */
+tri_status tri_storage_create(const struct tri_device *device, const char *name, size_t bytes,
+                              tri_error *err, tri_storage **storage);
+void tri_storage_destroy(tri_storage **storage);
+void *tri_storage_get(const tri_storage *storage, size_t offset);
+size_t tri_storage_bytes(const tri_storage *storage);
+const char *tri_storage_name(const tri_storage *storage);
+/* Marks every byte so that tri_storage_highest() can tell which were written since. Debug use. */
+void tri_storage_paint(tri_storage *storage);
+/* One past the highest byte that differs from the paint. */
+size_t tri_storage_highest(const tri_storage *storage);
