@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The parameter structs of the modules: what spec nodes carry, spec/x.c sizes and nn/x.c runs. Sizes
+ * are global (uncut); the split turns them into local ones. Tensors between modules are [S, B, C] with
+ * S = s / sp outside and s inside tensor-parallel regions.
+ *
+ *   unit embedding:  embedding
+ *   unit layer:      transformer_layer { input_layernorm, self_attention { linear_qkv, core_attention,
+ *                    linear_proj }, self_attn_bda, pre_mlp_layernorm, mlp { linear_fc1, activation,
+ *                    linear_fc2 }, mlp_bda }
+ *   unit head:       lm_head { final_layernorm, output_layer, cross_entropy }
+ *
+ * Logical parameter names are unit path, slots and name joined by dots, except that the head's parts
+ * are "decoder.final_layernorm" and "output_layer" as in Megatron-LM, and the embedding's tables are
+ * "embedding.word_embeddings.weight" and "embedding.position_embeddings.weight".
+ */
+#pragma once
+
+#include "spec/module_spec.h"
+
+/* module "embedding": [b, s] ids -> [s/sp, b, h]; word lookup (vocabulary cut by tp, summed over tp),
+   plus learned positions, plus dropout. Under sequence parallelism the sum is a reduce-scatter and
+   positions are added to the local part after it. */
+struct tri_embedding_params {
+    int64_t vocab_size, hidden_size;
+    int64_t divisible_by;   /* vocabulary padding */
+    int64_t num_positions;  /* 0: no learned table */
+    double dropout;
+    double init_std;
+};
+
+/* modules "layernorm" and "rmsnorm": [S, B, C] -> [S, B, C] */
+struct tri_norm_params {
+    int64_t size;
+    double eps;
+};
+
+/* How a linear's weight rows (column_linear) are joined from parts that tp cuts one by one. */
+struct tri_linear_part {
+    const char *name;  /* "q", "k", "v", "gate", "up", "out" */
+    int64_t rows;      /* global output rows of this part */
+    int64_t unit;      /* rows that stay together (head width), >= 1 */
+};
+
+/* module "column_linear": x [S, B, in] -> y [s, B, out/tp]; weight [out/tp, in] row blocks of the parts in
+   order, each cut by tp. Sequence parallel: all-gather of x along s before, reduce-scatter of dx after;
+   else dx is all-reduced over tp. */
+struct tri_column_linear_params {
+    int64_t in, out;
+    bool bias;
+    double init_std;
+    int num_parts;
+    struct tri_linear_part parts[3];
+    bool vocabulary;         /* rows are vocabulary entries: out is padded to divisible_by * tp */
+    int64_t divisible_by;
+    bool tied;               /* the weight is embedding.word_embeddings.weight */
+};
+
+/* module "row_linear": x [s, B, in/tp] -> y [S, B, out]; weight [out, in/tp]; all-reduce over tp (sequence
+   parallel: reduce-scatter along s) after the product, then the bias. */
+struct tri_row_linear_params {
+    int64_t in, out;
+    bool bias;
+    double init_std;
+};
+
+/* module "dot_product_attention": qkv [s, B, (q heads + 2 kv heads)/tp * head width] (q, k, v side by side,
+   rotated) -> [s, B, q heads/tp * head width] */
+struct tri_attention_params {
+    int64_t num_heads, num_groups, head_width;
+    double scale;
+    double dropout;
+    int64_t layer;  /* 0-based, for dropout keys */
+};
+
+/* module "self_attention": rotates q and k in place between linear_qkv and core_attention */
+struct tri_self_attention_params {
+    int64_t hidden_size, num_heads, num_groups, head_width;
+    int64_t rotary_width; /* channels of a head that turn; 0: none */
+    double rotary_base;
+    bool rotary_interleaved;
+    int64_t max_positions; /* rows of the cos and sin tables */
+};
+
+/* module "activation": [s, B, C or 2C] -> [s, B, C] per rank */
+struct tri_activation_params {
+    int kind;          /* enum tri_activation of kernels.h, by number: TRI_ACT_KIND_* below */
+    bool gated;
+    int64_t size;      /* C, global */
+};
+
+/* module "mlp" */
+struct tri_mlp_params {
+    int64_t hidden_size, ffn_size;
+    bool gated;
+};
+
+/* module "bias_dropout_add" (the bias is added by the linear): y = residual + dropout(x) */
+struct tri_bda_params {
+    int64_t size;
+    double dropout;
+    int purpose;    /* enum tri_rng_purpose */
+    int64_t layer;
+};
+
+/* module "transformer_layer" */
+struct tri_layer_params {
+    int64_t layer; /* 0-based global number */
+    int64_t hidden_size;
+};
+
+/* module "lm_head"; "cross_entropy" has the vocabulary */
+struct tri_head_params {
+    int64_t hidden_size;
+};
+struct tri_cross_entropy_params {
+    int64_t vocab_size;
+    int64_t divisible_by;
+};

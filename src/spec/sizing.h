@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a module needs: parameters, bytes kept for backward, scratch, flops, messages, as pure functions
+ * of its spec and of how it is cut. Each spec/x.c describes one module by calling the recorder below;
+ * the planner and the builder read the same record, so they cannot disagree. Nothing here allocates a
+ * tensor; records live in a tri_arena.
+ *
+ * A unit's record is made by a pre-order walk: every module gets an index in that order, and nn/ builds
+ * in the same order. Rows of a slot (SAVED, GRAD when split) get offsets within the unit's part of a
+ * slot; WORK rows get offsets within the work arena by nesting: a container's work rows lie below those
+ * of its children, and siblings share the same bytes.
+ */
+#pragma once
+
+#include "base/arena.h"
+#include "base/axis.h"
+#include "base/dtype.h"
+#include "spec/module_spec.h"
+#include "spec/scratch.h"
+
+/* Sizes along the axes that cut modules. sp is tp under sequence parallelism, else 1. */
+struct tri_split {
+    int64_t tp, sp, cp, ep, etp;
+};
+
+/* The scratch functions of the backend that stands behind an implementation. */
+struct tri_scratch_binding {
+    const char *implementation;
+    const struct tri_scratch_table *table;
+};
+
+struct tri_sizing_input {
+    const struct tri_gpt_config *shape;
+    struct tri_split split;
+    int64_t micro_batch_size; /* B, the largest */
+    int64_t seq_length;       /* s, the largest in one call */
+    int64_t cache_length;     /* rows of the key-value cache; 0: none */
+    int team_size;
+    bool forward_only;   /* nothing is kept for backward */
+    bool split_backward; /* the schedule uses BWD_INPUT and BWD_WEIGHT */
+    bool shared_head;    /* embedding and head lie in one slice: a tied table is one parameter */
+    struct tri_scratch_binding scratch[4];
+    int num_scratch;
+};
+
+enum tri_row_class {
+    TRI_ROW_SAVED_INPUT,   /* slot: from forward until the input half of backward */
+    TRI_ROW_SAVED_WEIGHT,  /* slot: from forward until the weight half */
+    TRI_ROW_GRAD,          /* a gradient that a weight half reads: slot when split_backward, else work */
+    TRI_ROW_WORK_FORWARD,  /* work arena during this module's forward */
+    TRI_ROW_WORK_BACKWARD, /* work arena during this module's backward halves */
+    TRI_ROW_RUN,           /* lives the whole run: tables */
+    TRI_NUM_ROW_CLASSES
+};
+
+struct tri_size_row {
+    int module;        /* index of the module that owns it */
+    const char *name;  /* unique within the module */
+    enum tri_row_class row_class;
+    enum tri_dtype dtype;
+    int num_dims;
+    int64_t dims[4];
+    size_t bytes;
+    size_t offset;     /* in the slot's unit part, the work arena or the unit's run part */
+};
+
+/* What initial values a parameter has: base/rng.h, key by logical name, element number global. */
+enum tri_init { TRI_INIT_ZERO, TRI_INIT_ONE, TRI_INIT_NORMAL };
+
+/*
+ * One part of a parameter's first dim: rows [first, first + rows) of the global tensor, cut over tp in
+ * equal contiguous shares; the local tensor joins its shares in part order. A tensor cut along another dim
+ * has one part and cut_dim says which.
+ */
+struct tri_param_part {
+    const char *name;
+    int64_t first, rows;
+};
+
+struct tri_param_spec {
+    int module;
+    const char *name;          /* logical: "decoder.layers.0.mlp.linear_fc1.weight" */
+    int num_dims;
+    int64_t dims[2];           /* global, without vocabulary padding */
+    int64_t padded_rows;       /* dims[0] with padding (padding rows are zero and stay zero) */
+    int cut_dim;               /* 0, 1, or -1: every tp rank holds all of it */
+    int num_parts;
+    struct tri_param_part parts[3]; /* of dim 0 when cut_dim is 0 */
+    int64_t local_dims[2];
+    enum tri_init init;
+    double init_std;
+    bool weight_decay;
+    tri_axis_set sum_axes;     /* axes besides dp, cp whose ranks hold partial gradients: norms and row
+                                  biases under sequence parallelism have tp */
+    bool tied_copy;            /* the head's copy of the word table, when it lies in another slice */
+};
+
+struct tri_unit_size {
+    int num_modules;
+    const char **module_path;              /* by module index */
+    const struct tri_module_spec **module_spec;
+    int num_rows;
+    const struct tri_size_row *rows;
+    int num_params;
+    const struct tri_param_spec *params;   /* in order of first use in forward */
+    size_t saved_bytes;   /* of the unit's part of a slot */
+    size_t run_bytes;
+    size_t work_bytes;    /* highest byte in the work arena, forward and backward */
+    double flops_forward; /* matrix products and attention (causal at half), one microbatch, this rank */
+    double bytes_tp;      /* payload bytes sent over tp in forward and backward, one microbatch */
+};
+
+/* Describes unit number unit of spec. Records live in arena. */
+tri_status tri_size_unit(const struct tri_model_spec *spec, int unit,
+                         const struct tri_sizing_input *input, tri_arena *arena, tri_error *err,
+                         struct tri_unit_size *size);
+
+/* ---- the recorder, for spec/x.c ---- */
+struct tri_sizer;
+
+/* A registry row: how module name describes itself. node's children are described by it through
+   tri_sizer_child(), in the order in which forward runs them. */
+struct tri_module_row {
+    const char *name;
+    void (*describe)(struct tri_sizer *sizer, const struct tri_module_spec *node);
+};
+const struct tri_module_row *tri_module_row_find(const char *name);
+
+const struct tri_sizing_input *tri_sizer_input(const struct tri_sizer *sizer);
+/* The scratch table of node's implementation; never NULL. */
+const struct tri_scratch_table *tri_sizer_scratch(const struct tri_sizer *sizer,
+                                                  const struct tri_module_spec *node);
+/* Notes a row of the module being described; 0 bytes are legal. */
+void tri_sizer_row(struct tri_sizer *sizer, enum tri_row_class row_class, const char *name,
+                   enum tri_dtype dtype, int num_dims, const int64_t *dims);
+/* A WORK row given in bytes. */
+void tri_sizer_scratch_row(struct tri_sizer *sizer, enum tri_row_class row_class, const char *name,
+                           size_t bytes);
+/* Notes a parameter; spec->module is filled in, and spec->name is the last part of the logical name
+   unless it holds a dot. */
+void tri_sizer_param(struct tri_sizer *sizer, const struct tri_param_spec *spec);
+void tri_sizer_flops(struct tri_sizer *sizer, double forward);
+void tri_sizer_tp_bytes(struct tri_sizer *sizer, double bytes);
+/* Describes the child in slot, below this module's path. */
+void tri_sizer_child(struct tri_sizer *sizer, const struct tri_module_spec *node, const char *slot);
