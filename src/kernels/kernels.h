@@ -31,8 +31,8 @@ enum tri_activation {
     TRI_ACTIVATION_GELU_TANH, /* tanh form */
     TRI_ACTIVATION_SILU,
     TRI_ACTIVATION_RELU,
-    TRI_ACTIVATION_SWIGLU,    /* silu(gate) * up */
-    TRI_ACTIVATION_GEGLU,     /* exact gelu(gate) * up */
+    TRI_ACTIVATION_SWIGLU, /* silu(gate) * up */
+    TRI_ACTIVATION_GEGLU,  /* exact gelu(gate) * up */
     TRI_ACTIVATION_GEGLU_TANH,
     TRI_NUM_ACTIVATIONS
 };
@@ -56,16 +56,16 @@ struct tri_dropout {
 /* Attention over one microbatch. Query i of row b sees key j iff both lie in one segment, j's position
    <= i's position (causal), and i's position - j's position < window (0: no window). */
 struct tri_attention {
-    float scale;              /* of q.k */
+    float scale; /* of q.k */
     bool causal;
-    int64_t window;           /* 0: none */
-    int64_t query_offset;     /* position of query 0: keys 0.. are positions 0.., as with a cache */
-    const int32_t *segments;  /* NULL, or [B, S_k]: id of each key's (and query's) segment */
+    int64_t window;          /* 0: none */
+    int64_t query_offset;    /* position of query 0: keys 0.. are positions 0.., as with a cache */
+    const int32_t *segments; /* NULL, or [B, S_k]: id of each key's (and query's) segment */
     /* Softmax dropout: mask row = (first_head + head) * seq_length + query position, column = key
        position. threshold 0: none. first_position and first_column are not used. */
     struct tri_dropout dropout;
-    int64_t first_head;       /* global number of head 0 */
-    int64_t seq_length;       /* of the full sample, for the row number above */
+    int64_t first_head; /* global number of head 0 */
+    int64_t seq_length; /* of the full sample, for the row number above */
 };
 
 struct tri_adam {

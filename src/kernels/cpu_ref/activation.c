@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Element-wise nonlinearities f and their derivatives, evaluated in double. The gated kinds read a
+ * row [gate | up] and give f(gate) * up.
+ */
+#include "kernels/cpu_ref/cpu_ref.h"
+#include "kernels/rows.h"
+
+#include <math.h>
+
+#define SQRT_HALF        0.70710678118654752440
+#define INV_SQRT_TWO_PI  0.39894228040143267794
+#define SQRT_TWO_OVER_PI 0.79788456080286535588
+#define GELU_TANH_CUBIC  0.044715
+
+/* The nonlinearity inside a gated kind; a plain kind is its own. */
+static enum tri_activation activation_inner(enum tri_activation kind)
+{
+    switch (kind) {
+    case TRI_ACTIVATION_SWIGLU:
+        return TRI_ACTIVATION_SILU;
+    case TRI_ACTIVATION_GEGLU:
+        return TRI_ACTIVATION_GELU;
+    case TRI_ACTIVATION_GEGLU_TANH:
+        return TRI_ACTIVATION_GELU_TANH;
+    case TRI_ACTIVATION_GELU:
+    case TRI_ACTIVATION_GELU_TANH:
+    case TRI_ACTIVATION_SILU:
+    case TRI_ACTIVATION_RELU:
+    case TRI_NUM_ACTIVATIONS:
+        break;
+    }
+    return kind;
+}
+
+static double activation_value(enum tri_activation kind, double x)
+{
+    if (kind == TRI_ACTIVATION_GELU) /* x * Phi(x) */
+        return 0.5 * x * erfc(-x * SQRT_HALF);
+    if (kind == TRI_ACTIVATION_GELU_TANH)
+        return 0.5 * x * (1 + tanh(SQRT_TWO_OVER_PI * (x + GELU_TANH_CUBIC * x * x * x)));
+    if (kind == TRI_ACTIVATION_SILU)
+        return x / (1 + exp(-x));
+    return x < 0 ? 0 : x;
+}
+
+static double activation_slope(enum tri_activation kind, double x)
+{
+    if (kind == TRI_ACTIVATION_GELU) /* Phi(x) + x * phi(x) */
+        return 0.5 * erfc(-x * SQRT_HALF) + x * INV_SQRT_TWO_PI * exp(-0.5 * x * x);
+    if (kind == TRI_ACTIVATION_GELU_TANH) {
+        double t = tanh(SQRT_TWO_OVER_PI * (x + GELU_TANH_CUBIC * x * x * x));
+        double inner = SQRT_TWO_OVER_PI * (1 + 3 * GELU_TANH_CUBIC * x * x);
+        return 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * inner;
+    }
+    if (kind == TRI_ACTIVATION_SILU) {
+        double s = 1 / (1 + exp(-x));
+        return s * (1 + x * (1 - s));
+    }
+    return x > 0 ? 1 : 0;
+}
+
+void tri_ref_activation(struct tri_queue *q, struct tri_tensor y, struct tri_tensor x,
+                        enum tri_activation kind)
+{
+    (void)q;
+    struct tri_rows yr = tri_rows_of(y), xr = tri_rows_of(x);
+    enum tri_activation f = activation_inner(kind);
+    int64_t C = yr.columns;
+    for (int64_t r = 0; r < yr.num; r++) {
+        float *yp = tri_rows_get(&yr, r);
+        const float *xp = tri_rows_get(&xr, r);
+        for (int64_t c = 0; c < C; c++) {
+            double value = activation_value(f, xp[c]);
+            yp[c] = (float)(tri_activation_is_gated(kind) ? value * xp[C + c] : value);
+        }
+    }
+}
+
+/* plain: dx = dy f'(x); gated: dgate = dy up f'(gate), dup = dy f(gate) */
+void tri_ref_activation_backward(struct tri_queue *q, struct tri_tensor dx, struct tri_tensor dy,
+                                 struct tri_tensor x, enum tri_activation kind)
+{
+    (void)q;
+    struct tri_rows dxr = tri_rows_of(dx), dyr = tri_rows_of(dy), xr = tri_rows_of(x);
+    enum tri_activation f = activation_inner(kind);
+    int64_t C = dyr.columns;
+    for (int64_t r = 0; r < dyr.num; r++) {
+        float *dxp = tri_rows_get(&dxr, r);
+        const float *dyp = tri_rows_get(&dyr, r), *xp = tri_rows_get(&xr, r);
+        for (int64_t c = 0; c < C; c++) {
+            double slope = activation_slope(f, xp[c]), dyc = dyp[c];
+            if (tri_activation_is_gated(kind)) {
+                double value = activation_value(f, xp[c]), up = xp[C + c];
+                dxp[c] = (float)(dyc * up * slope);
+                dxp[C + c] = (float)(dyc * value);
+            } else {
+                dxp[c] = (float)(dyc * slope);
+            }
+        }
+    }
+}
