@@ -21,7 +21,7 @@ enum tri_axis {
 
 typedef uint32_t tri_axis_set;
 #define TRI_AXES(axis) ((tri_axis_set)1u << (axis))
-#define TRI_AXES_NONE ((tri_axis_set)0)
+#define TRI_AXES_NONE  ((tri_axis_set)0)
 
 /* "tp", "cp", ... */
 const char *tri_axis_name(enum tri_axis axis);

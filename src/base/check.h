@@ -8,17 +8,17 @@
 
 #include "trine/error.h"
 
-#define TRI_TRY(call)                              \
-    do {                                           \
-        tri_status tri_try_status_ = (call);       \
-        if (tri_try_status_ != TRI_OK)             \
-            return tri_try_status_;                \
+#define TRI_TRY(call)                                                                              \
+    do {                                                                                           \
+        tri_status tri_try_status_ = (call);                                                       \
+        if (tri_try_status_ != TRI_OK)                                                             \
+            return tri_try_status_;                                                                \
     } while (0)
 
-#define TRI_CHECK(cond, err, status, ...)                        \
-    do {                                                         \
-        if (!(cond))                                             \
-            return tri_error_set((err), (status), __VA_ARGS__);  \
+#define TRI_CHECK(cond, err, status, ...)                                                          \
+    do {                                                                                           \
+        if (!(cond))                                                                               \
+            return tri_error_set((err), (status), __VA_ARGS__);                                    \
     } while (0)
 
 #define TRI_ASSERT(cond) ((cond) ? (void)0 : tri_assert_fail(#cond, __FILE__, __LINE__))

@@ -18,21 +18,21 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#define TRI_OPTION_TEXT 1024
+#define TRI_OPTION_TEXT      1024
 #define TRI_OPTION_LONG_TEXT 8192
 #define TRI_OPTION_MAX_ITEMS 512
 /* An integer nobody has set; a double nobody has set is NaN; a text nobody has set is "". */
 #define TRI_UNSET INT64_MIN
 
 enum tri_option_type {
-    TRI_OPTION_BOOL,      /* bool */
-    TRI_OPTION_INT,       /* int64_t; files and flags take k, m, g and 1e3 when exact */
-    TRI_OPTION_DOUBLE,    /* double */
-    TRI_OPTION_CHOICE,    /* int64_t: index into choices */
-    TRI_OPTION_STRING,    /* char[TRI_OPTION_TEXT] */
-    TRI_OPTION_STRINGS,   /* char[TRI_OPTION_LONG_TEXT], items separated by '\n' */
-    TRI_OPTION_INTS,      /* struct tri_option_list */
-    TRI_OPTION_MAP,       /* char[TRI_OPTION_LONG_TEXT]: "key=value" items separated by '\n' */
+    TRI_OPTION_BOOL,    /* bool */
+    TRI_OPTION_INT,     /* int64_t; files and flags take k, m, g and 1e3 when exact */
+    TRI_OPTION_DOUBLE,  /* double */
+    TRI_OPTION_CHOICE,  /* int64_t: index into choices */
+    TRI_OPTION_STRING,  /* char[TRI_OPTION_TEXT] */
+    TRI_OPTION_STRINGS, /* char[TRI_OPTION_LONG_TEXT], items separated by '\n' */
+    TRI_OPTION_INTS,    /* struct tri_option_list */
+    TRI_OPTION_MAP,     /* char[TRI_OPTION_LONG_TEXT]: "key=value" items separated by '\n' */
 };
 
 struct tri_option_list {
@@ -41,27 +41,28 @@ struct tri_option_list {
 };
 
 enum tri_option_flags {
-    TRI_OPTION_POSITIVE = 1,      /* numbers: greater than zero */
-    TRI_OPTION_NON_NEGATIVE = 2,  /* numbers: zero or more */
-    TRI_OPTION_HIDDEN = 4,        /* not in the short help */
+    TRI_OPTION_POSITIVE = 1,     /* numbers: greater than zero */
+    TRI_OPTION_NON_NEGATIVE = 2, /* numbers: zero or more */
+    TRI_OPTION_HIDDEN = 4,       /* not in the short help */
 };
 
 struct tri_option {
-    const char *name;         /* with underscores, as in a run file */
+    const char *name; /* with underscores, as in a run file */
     enum tri_option_type type;
-    size_t offset;            /* of the field in the config struct */
-    const char *default_text; /* as a user would write it; NULL or "none": unset */
-    double min, max;          /* numbers, inclusive; both 0: no range beyond the flags */
+    size_t offset;              /* of the field in the config struct */
+    const char *default_text;   /* as a user would write it; NULL or "none": unset */
+    double min, max;            /* numbers, inclusive; both 0: no range beyond the flags */
     const char *const *choices; /* CHOICE: NULL-ended names */
     const char *const *aliases; /* NULL, or pairs (alias, name) of choice names, NULL-ended */
     int flags;
-    const char *unit;         /* "tokens", "bytes", ... or NULL */
-    const char *help;         /* one sentence */
+    const char *unit; /* "tokens", "bytes", ... or NULL */
+    const char *help; /* one sentence */
 };
 
 /* One section of the run file. */
 struct tri_option_table {
-    const char *section; /* "shape", "spec", "placement", "train", "data", "checkpoint", "" (flags) */
+    const char
+        *section; /* "shape", "spec", "placement", "train", "data", "checkpoint", "" (flags) */
     const struct tri_option *rows;
     int num_rows;
     size_t struct_bytes;
@@ -101,7 +102,8 @@ tri_status tri_option_read_flags(int argc, char **argv, struct tri_option_bindin
 tri_status tri_option_set(const struct tri_option *row, void *config, const char *text,
                           const char *where, tri_error *err);
 /* Writes the value of row as a user would write it ("none" when unset) into buffer. */
-void tri_option_format(const struct tri_option *row, const void *config, char *buffer, size_t bytes);
+void tri_option_format(const struct tri_option *row, const void *config, char *buffer,
+                       size_t bytes);
 /* True when the value equals the row's default. */
 bool tri_option_is_default(const struct tri_option *row, const void *config);
 
