@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A model family: one const row per file spec/model_x.c. It says how its config.json is spelled, which layer
+ * spec its shape gets, and how its file tensors relate to logical parameters. The readers in shape/ and
+ * checkpoint/ take the row as an argument and know no family.
+ */
+#pragma once
+
+#include "shape/hf_config.h"
+#include "spec/module_spec.h"
+
+/*
+ * One file tensor. "{}" stands for the 0-based layer number in both names. A row applies when the model has
+ * the logical parameter (a bias row of a model without biases is not expected in the file).
+ */
+struct tri_file_tensor {
+    const char *file;     /* name in the safetensors files */
+    const char *logical;  /* logical parameter name */
+    const char *part;     /* the part of it ("q", "gate") that the file tensor holds; NULL: all of it */
+    bool transposed;      /* the file holds [in, out] where the parameter is [out, in] */
+};
+
+struct tri_family {
+    const char *name;                     /* "llama" */
+    const struct tri_hf_family *config;   /* config.json: model_type, architectures, keys (shape/hf_config.h) */
+    const struct tri_file_tensor *tensors;
+    int num_tensors;
+    const char *prefix;                   /* may be missing from every name of a file: "transformer." */
+    const char *const *ignored;           /* NULL-ended patterns of file tensors that are no parameters; "{}" is a
+                                             layer number: "h.{}.attn.bias" (without prefix) */
+};
+
+/* By name or by config.json's model_type; NULL if unknown. */
+const struct tri_family *tri_family_find(const char *name);
+/* The i-th row, NULL past the end. */
+const struct tri_family *tri_family_get(int i);
