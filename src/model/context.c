@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Groups from the grid, arenas from the plan. */
+#include "model/context.h"
+
+#include <stdlib.h>
+
+static tri_status make_group(struct tri_context *context, const char *name, tri_axis_set axes,
+                             tri_group **group)
+{
+    const struct tri_grid *grid = &context->placement->grid;
+    int size = tri_grid_group_size(grid, axes);
+    int *ranks = malloc((size_t)size * sizeof *ranks);
+    if (!ranks)
+        return tri_error_set(context->err, TRI_NOMEM, "out of memory for the group '%s'", name);
+    tri_grid_group(grid, context->world->rank, axes, ranks);
+    tri_status status = tri_group_create(context->world, name, ranks, size, group);
+    free(ranks);
+    return status;
+}
+
+static tri_status make_groups(struct tri_context *context)
+{
+    TRI_TRY(make_group(context, "tp", TRI_AXES(TRI_AXIS_TP), &context->tp));
+    TRI_TRY(make_group(context, "pp", TRI_AXES(TRI_AXIS_PP), &context->pp));
+    TRI_TRY(make_group(context, "dp_cp", TRI_AXES(TRI_AXIS_DP) | TRI_AXES(TRI_AXIS_CP), &context->dp));
+    TRI_TRY(make_group(context, "world",
+                       TRI_AXES(TRI_AXIS_TP) | TRI_AXES(TRI_AXIS_CP) | TRI_AXES(TRI_AXIS_DP) |
+                           TRI_AXES(TRI_AXIS_PP),
+                       &context->all));
+    if (!context->placement->tied_exchange)
+        return TRI_OK;
+    int ranks[2];
+    bool member = false;
+    int size = tri_grid_embedding_group(&context->placement->grid, context->world->rank, ranks, &member);
+    if (!member || size < 2)
+        return TRI_OK;
+    return tri_group_create(context->world, "embd", ranks, size, &context->embd);
+}
+
+tri_status tri_context_create(const struct tri_context_request *request, struct tri_context **result)
+{
+    tri_error *err = request->world->err;
+    struct tri_context *context = calloc(1, sizeof *context);
+    if (!context)
+        return tri_error_set(err, TRI_NOMEM, "out of memory for the rank's context");
+    context->err = err;
+    context->world = request->world;
+    context->queue.device = &tri_device_host;
+    context->queue.team = request->team;
+    context->placement = request->placement;
+    context->plan = request->plan;
+    context->extensions = request->extensions;
+    context->num_extensions = request->num_extensions;
+    context->seed = request->seed;
+    context->num_kernels = request->num_kernels;
+    for (int i = 0; i < request->num_kernels; i++)
+        context->kernels[i] = request->kernels[i];
+    context->update = request->kernels[0].kernels;
+
+    tri_status status = make_groups(context);
+    for (int i = 0; status == TRI_OK && i < TRI_NUM_ARENAS; i++)
+        status = tri_storage_create(context->queue.device, tri_arena_name((enum tri_arena_kind)i),
+                                    context->plan->arena_bytes[i], err, &context->arena[i]);
+    if (status != TRI_OK) {
+        tri_context_destroy(&context);
+        return status;
+    }
+    *result = context;
+    return TRI_OK;
+}
+
+void tri_context_destroy(struct tri_context **result)
+{
+    struct tri_context *context = *result;
+    if (!context)
+        return;
+    for (int i = 0; i < TRI_NUM_ARENAS; i++)
+        tri_storage_destroy(&context->arena[i]);
+    tri_group_destroy(&context->embd);
+    tri_group_destroy(&context->all);
+    tri_group_destroy(&context->dp);
+    tri_group_destroy(&context->pp);
+    tri_group_destroy(&context->tp);
+    free(context);
+    *result = NULL;
+}
+
+void *tri_context_row(const struct tri_context *context, int row, int copy)
+{
+    const struct tri_plan_row *r = &context->plan->rows[row];
+    return tri_storage_get(context->arena[r->arena], r->offset + (size_t)copy * r->stride);
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What one rank works with: its world, the groups of the grid, its queue and team, the operation table of
+ * each implementation, its plan and the arenas the plan asks for. Everything to the right takes its group,
+ * table or pointer from here. Owns groups and arenas; borrows the rest.
+ */
+#pragma once
+
+#include "comm/comm.h"
+#include "nn/build.h"
+#include "placement/plan.h"
+#include "tensor/storage.h"
+
+struct tri_context {
+    tri_error *err;
+    tri_world *world;
+    struct tri_queue queue;
+    const struct tri_placement *placement;
+    const struct tri_rank_plan *plan;
+    const struct tri_extension *extensions;
+    int num_extensions;
+    uint64_t seed;
+    struct tri_kernel_binding kernels[4]; /* by implementation */
+    int num_kernels;
+    const struct tri_kernels *update;     /* for gradients and the optimizer: the fastest of them */
+    tri_group *tp, *pp, *dp, *all;
+    tri_group *embd;                      /* NULL unless this rank holds a copy of an exchanged table */
+    tri_storage *arena[TRI_NUM_ARENAS];
+};
+
+struct tri_context_request {
+    tri_world *world;
+    tri_team *team;
+    const struct tri_placement *placement;
+    const struct tri_rank_plan *plan;
+    const struct tri_kernel_binding *kernels;
+    int num_kernels;
+    const struct tri_extension *extensions;
+    int num_extensions;
+    uint64_t seed;
+};
+
+/* Makes the groups and maps the arenas. Collective over the world. */
+tri_status tri_context_create(const struct tri_context_request *request, struct tri_context **context);
+/* Collective over the world only in that all ranks do it. */
+void tri_context_destroy(struct tri_context **context);
+
+/* Address of copy number copy of plan row number row. */
+void *tri_context_row(const struct tri_context *context, int row, int copy);
