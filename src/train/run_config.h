@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A run's request: every option of every section, read from the run file and the flags by one machinery.
+ * Owns nothing; filled once in cli/, copied freely, the same on every rank.
+ */
+#pragma once
+
+#include "checkpoint/config.h"
+#include "data/config.h"
+#include "optim/config.h"
+#include "placement/config.h"
+#include "shape/config.h"
+#include "shape/options.h"
+#include "spec/config.h"
+#include "train/config.h"
+
+#define TRI_RUN_MAX_BINDINGS 12
+
+struct tri_run_config {
+    struct tri_gpt_config shape;
+    struct tri_spec_config spec;
+    struct tri_placement_config placement;
+    struct tri_train_config train;
+    struct tri_optim_config optim;
+    struct tri_data_config data;
+    struct tri_checkpoint_config checkpoint;
+    char shape_from[TRI_OPTION_TEXT]; /* shape: PATH in the run file: a config.json or its directory */
+};
+
+/* The tables of a run in the order of the run file, NULL-ended. */
+const struct tri_option_table *const *tri_run_tables(void);
+/* Bindings of config's sections to those tables; returns their number. */
+int tri_run_bind(struct tri_run_config *config, struct tri_option_binding *bindings);
+
+void tri_run_config_set_defaults(struct tri_run_config *config);
+/*
+ * Reads RUN.yaml (the first positional word) and flags over it, and fills shape fields from config.json
+ * where asked. own adds a command's own table (may be NULL). All problems are added to err.
+ */
+tri_status tri_run_config_read(int argc, char **argv, struct tri_option_binding *own,
+                               struct tri_run_config *config, tri_error *err);
+/* The effective options as a run file. */
+void tri_run_config_print(FILE *out, const struct tri_run_config *config, bool only_changed);
