@@ -70,7 +70,8 @@ struct tri_comm_ops {
     /* root is a position in the group. */
     tri_status (*broadcast_begin)(tri_group *group, void *buffer, int64_t count,
                                   enum tri_dtype dtype, int root, tri_request **request);
-    /* Counts and displacements in elements, one per member. out must not overlap in. */
+    /* Counts and displacements in elements, one per member, read before begin returns. out must not
+       overlap in. */
     tri_status (*all_to_all_begin)(tri_group *group, void *out, const int64_t *out_counts,
                                    const int64_t *out_first, const void *in,
                                    const int64_t *in_counts, const int64_t *in_first,
@@ -82,6 +83,8 @@ struct tri_comm_ops {
                              tri_request **request);
     tri_status (*recv_begin)(tri_group *group, void *buffer, int64_t count, enum tri_dtype dtype,
                              int peer, enum tri_channel channel, tri_request **request);
+    /* Ends once every member has begun it. */
+    tri_status (*barrier_begin)(tri_group *group, tri_request **request);
     /* Waits, with the time limit, and frees the request whatever the outcome. Sets *request NULL. */
     tri_status (*end)(tri_group *group, tri_request **request);
     /* True when end would not wait; moves messages along on backends that need a call to do so. */
@@ -104,6 +107,9 @@ struct tri_world {
        counted by the plan. */
     size_t (*staging_bytes)(enum tri_comm_op op, int group_size, int64_t count,
                             enum tri_dtype dtype);
+    /* True once a rank has abandoned the world or has not come in time: every operation fails now.
+       Local; for whoever waits for something else than a message. */
+    bool (*is_failed)(tri_world *world);
 };
 
 struct tri_group {
@@ -136,6 +142,8 @@ tri_status tri_world_create_mpi(double time_limit_seconds, tri_reduce_fn *reduce
    NULL-ended list of "NAME=value": the library reads no environment of its own). */
 bool tri_mpi_was_launched(char *const *env);
 
+/* Under mpi this is collective, within the time limit; print the messages of a failure before it,
+   since the launcher may end this process once another has gone. */
 void tri_world_destroy(tri_world **world);
 
 /*
@@ -161,8 +169,8 @@ tri_status tri_world_wrap_trace(tri_world *inner, tri_trace_sink *sink, void *ar
 tri_status tri_group_create(tri_world *world, const char *name, const int *ranks, int size,
                             tri_group **group);
 void tri_group_destroy(tri_group **group);
-tri_status tri_group_all_reduce(tri_group *group, void *buffer, int64_t count,
-                                enum tri_dtype dtype, enum tri_reduce op);
+tri_status tri_group_all_reduce(tri_group *group, void *buffer, int64_t count, enum tri_dtype dtype,
+                                enum tri_reduce op);
 tri_status tri_group_reduce_scatter(tri_group *group, void *out, const void *in, int64_t count,
                                     enum tri_dtype dtype, enum tri_reduce op);
 tri_status tri_group_all_gather(tri_group *group, void *out, const void *in, int64_t count,
@@ -173,8 +181,8 @@ tri_status tri_group_all_to_all(tri_group *group, void *out, const int64_t *out_
                                 const int64_t *out_first, const void *in, const int64_t *in_counts,
                                 const int64_t *in_first, enum tri_dtype dtype);
 /* Local to the pair. */
-tri_status tri_group_send(tri_group *group, const void *buffer, int64_t count,
-                          enum tri_dtype dtype, int peer, enum tri_channel channel);
+tri_status tri_group_send(tri_group *group, const void *buffer, int64_t count, enum tri_dtype dtype,
+                          int peer, enum tri_channel channel);
 tri_status tri_group_recv(tri_group *group, void *buffer, int64_t count, enum tri_dtype dtype,
                           int peer, enum tri_channel channel);
 tri_status tri_group_barrier(tri_group *group);

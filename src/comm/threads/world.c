@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Ranks as threads: starting and joining them, sleeping and waking, and failure. A failure is a
+ * property of the whole run and is set once: either a rank abandoned the run, or ranks did not come
+ * in time. The rank whose time limit passes first looks for those to blame: it follows every missing
+ * rank that itself waits to those it waits for, until it finds ranks that wait for nobody. All ranks
+ * then fail with the same text.
+ */
+#include "comm/threads/threads.h"
+
+#include "base/cancel.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#define relax() _mm_pause()
+#else
+#define relax() ((void)0)
+#endif
+
+/* About 10 microseconds: as long as a wake-up costs. Not at all when ranks outnumber the cores. */
+#define NUM_SPINS 300
+
+struct threads_sleeper *tri_threads_sleeper(const tri_world *world)
+{
+    return &((const struct threads_world *)world)->shared->sleepers[world->rank];
+}
+
+void tri_threads_notify(struct threads_shared *shared, int rank)
+{
+    struct threads_sleeper *sleeper = &shared->sleepers[rank];
+    atomic_fetch_add(&sleeper->events, 1);
+    if (!atomic_load(&sleeper->is_sleeping))
+        return;
+    pthread_mutex_lock(&sleeper->lock);
+    pthread_cond_signal(&sleeper->wake);
+    pthread_mutex_unlock(&sleeper->lock);
+}
+
+static struct timespec timespec_in(double seconds)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    seconds = fmin(fmax(seconds, 0.0), 1e8) + (double)now.tv_nsec * 1e-9;
+    double whole = floor(seconds);
+    return (struct timespec){.tv_sec = now.tv_sec + (time_t)whole,
+                             .tv_nsec = (long)((seconds - whole) * 1e9)};
+}
+
+bool tri_threads_sleep(struct threads_shared *shared, struct threads_sleeper *sleeper,
+                       struct threads_op *op, unsigned seen, double deadline)
+{
+    for (int i = 0; i < shared->num_spins; i++) {
+        if (atomic_load_explicit(&sleeper->events, memory_order_acquire) != seen)
+            return true;
+        relax();
+    }
+    struct timespec until = timespec_in(deadline - tri_clock_seconds());
+    int rc = 0;
+    pthread_mutex_lock(&sleeper->lock);
+    sleeper->waits_for = op;
+    atomic_store(&sleeper->is_sleeping, true);
+    while (atomic_load(&sleeper->events) == seen && rc == 0)
+        rc = pthread_cond_timedwait(&sleeper->wake, &sleeper->lock, &until);
+    atomic_store(&sleeper->is_sleeping, false);
+    pthread_mutex_unlock(&sleeper->lock);
+    return atomic_load(&sleeper->events) != seen;
+}
+
+void tri_threads_wait_over(struct threads_sleeper *sleeper)
+{
+    pthread_mutex_lock(&sleeper->lock);
+    sleeper->waits_for = NULL;
+    pthread_mutex_unlock(&sleeper->lock);
+}
+
+tri_status tri_threads_failure(tri_world *world)
+{
+    struct threads_shared *shared = ((struct threads_world *)world)->shared;
+    switch ((enum threads_failure)atomic_load(&shared->failure)) {
+    case THREADS_NO_FAILURE:
+        break;
+    case THREADS_ABANDONED:
+        return tri_error_set(world->err, TRI_PEER, "rank %d failed first: %s", shared->failed_rank,
+                             shared->failure_text);
+    case THREADS_LOST:
+        return tri_error_set(world->err, TRI_COMM, "%s", shared->failure_text);
+    }
+    return TRI_OK;
+}
+
+/* The first failure stands; lock is held. */
+static void set_failure(struct threads_shared *shared, enum threads_failure failure, int rank,
+                        const char *text)
+{
+    if (atomic_load(&shared->failure) != THREADS_NO_FAILURE)
+        return;
+    shared->failed_rank = rank;
+    snprintf(shared->failure_text, sizeof shared->failure_text, "%s", text);
+    atomic_store(&shared->failure, failure);
+    for (int i = 0; i < shared->size; i++)
+        tri_threads_notify(shared, i);
+}
+
+static void threads_abandon(tri_world *world, const char *why)
+{
+    struct threads_shared *shared = ((struct threads_world *)world)->shared;
+    pthread_mutex_lock(&shared->lock);
+    set_failure(shared, THREADS_ABANDONED, world->rank, why);
+    pthread_mutex_unlock(&shared->lock);
+}
+
+static bool threads_is_failed(tri_world *world)
+{
+    return atomic_load(&((struct threads_world *)world)->shared->failure) != THREADS_NO_FAILURE;
+}
+
+/* World ranks that have not begun op, into missing; returns their number. */
+static int missing_ranks(struct threads_op *op, int *missing)
+{
+    struct threads_shared_group *group = op->group;
+    int num = 0;
+    pthread_mutex_lock(&group->lock);
+    bool is_message = op->stream != &group->collectives;
+    for (int i = 0; i < op->num_members; i++)
+        if (!op->member[i].has_begun)
+            missing[num++] = group->ranks[is_message ? op->pair[i] : i];
+    pthread_mutex_unlock(&group->lock);
+    return num;
+}
+
+struct blame {
+    int *todo, *found; /* [size] each */
+    bool *is_seen;     /* [size] */
+    int num_todo, num_found;
+    /* An operation that a rank in found did not come to. */
+    char group_name[TRI_COMM_TEXT / 4];
+    enum tri_comm_op op;
+    uint64_t sequence;
+};
+
+/* Adds the ranks that op misses to those to look at. */
+static void blame_add(struct blame *blame, struct threads_op *op, int *missing)
+{
+    int num = missing_ranks(op, missing);
+    for (int i = 0; i < num; i++) {
+        if (!blame->is_seen[missing[i]])
+            blame->todo[blame->num_todo++] = missing[i];
+        blame->is_seen[missing[i]] = true;
+    }
+    if (num > 0) {
+        snprintf(blame->group_name, sizeof blame->group_name, "%s", op->group->name);
+        blame->op = op->call.op;
+        blame->sequence = op->sequence;
+    }
+}
+
+/* Fills found with the ranks at the end of the chains that start at op. Without such ranks (all wait
+   in a circle) found is what op misses. */
+static void blame_search(struct threads_shared *shared, struct threads_op *op, struct blame *blame,
+                         int *missing)
+{
+    blame_add(blame, op, missing);
+    while (blame->num_todo > 0) {
+        int rank = blame->todo[--blame->num_todo];
+        struct threads_sleeper *sleeper = &shared->sleepers[rank];
+        pthread_mutex_lock(&sleeper->lock);
+        if (sleeper->waits_for)
+            blame_add(blame, sleeper->waits_for, missing);
+        else
+            blame->found[blame->num_found++] = rank;
+        pthread_mutex_unlock(&sleeper->lock);
+    }
+    if (blame->num_found == 0) {
+        blame_add(blame, op, missing);
+        blame->num_found = missing_ranks(op, blame->found);
+    }
+}
+
+void tri_threads_lose(tri_world *world, struct threads_op *op)
+{
+    struct threads_shared *shared = ((struct threads_world *)world)->shared;
+    size_t size = (size_t)shared->size;
+    int *ranks = calloc(3 * size, sizeof *ranks);
+    bool *is_seen = calloc(size, sizeof *is_seen);
+    char text[TRI_COMM_TEXT] = "out of memory while looking for the rank that did not come";
+    pthread_mutex_lock(&shared->lock);
+    if (ranks && is_seen) {
+        struct blame blame = {.todo = ranks, .found = ranks + size, .is_seen = is_seen};
+        blame_search(shared, op, &blame, ranks + 2 * size);
+        tri_comm_missing_format(blame.group_name, blame.op, blame.sequence, blame.found,
+                                blame.num_found, shared->time_limit_seconds, text, sizeof text);
+    }
+    /* Someone may have come meanwhile. */
+    if (!atomic_load(&op->has_all))
+        set_failure(shared, THREADS_LOST, world->rank, text);
+    pthread_mutex_unlock(&shared->lock);
+    free(ranks);
+    free(is_seen);
+}
+
+static size_t threads_staging_bytes(enum tri_comm_op op, int group_size, int64_t count,
+                                    enum tri_dtype dtype)
+{
+    (void)op;
+    (void)group_size;
+    (void)count;
+    (void)dtype;
+    return 0;
+}
+
+/* The world belongs to tri_threads_run(). */
+static void threads_world_destroy(tri_world *world)
+{
+    (void)world;
+}
+
+struct rank_thread {
+    struct threads_world world;
+    pthread_t thread;
+    tri_rank_fn *body;
+    void *arg;
+    tri_status status;
+};
+
+static void *rank_main(void *arg)
+{
+    struct rank_thread *rank = arg;
+    tri_world *world = &rank->world.base;
+    rank->status = rank->body(rank->arg, world);
+    if (rank->status != TRI_OK) {
+        const char *why = tri_error_message(world->err, 0);
+        threads_abandon(world, why[0] ? why : tri_status_text(rank->status));
+    }
+    return NULL;
+}
+
+static void shared_fini(struct threads_shared *shared)
+{
+    while (shared->groups) {
+        struct threads_shared_group *group = shared->groups;
+        shared->groups = group->next;
+        tri_threads_shared_group_free(group);
+    }
+    for (int i = 0; i < shared->size; i++) {
+        pthread_cond_destroy(&shared->sleepers[i].wake);
+        pthread_mutex_destroy(&shared->sleepers[i].lock);
+    }
+    pthread_mutex_destroy(&shared->lock);
+    free(shared->sleepers);
+}
+
+static tri_status shared_init(struct threads_shared *shared, int size, double time_limit_seconds)
+{
+    *shared = (struct threads_shared){
+        .size = size,
+        .num_spins = size <= sysconf(_SC_NPROCESSORS_ONLN) ? NUM_SPINS : 0,
+        .time_limit_seconds = time_limit_seconds,
+    };
+    shared->sleepers =
+        aligned_alloc(_Alignof(struct threads_sleeper), (size_t)size * sizeof *shared->sleepers);
+    if (!shared->sleepers)
+        return TRI_NOMEM;
+    memset(shared->sleepers, 0, (size_t)size * sizeof *shared->sleepers);
+    pthread_mutex_init(&shared->lock, NULL);
+    pthread_condattr_t attr;
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    for (int i = 0; i < size; i++) {
+        pthread_mutex_init(&shared->sleepers[i].lock, NULL);
+        pthread_cond_init(&shared->sleepers[i].wake, &attr);
+    }
+    pthread_condattr_destroy(&attr);
+    return TRI_OK;
+}
+
+/* The first status in rank order that is a cause, else the first that is not TRI_OK. */
+static tri_status first_status(const struct rank_thread *ranks, int num_ranks)
+{
+    tri_status first = TRI_OK;
+    for (int i = 0; i < num_ranks; i++) {
+        if (ranks[i].status != TRI_OK && ranks[i].status != TRI_PEER)
+            return ranks[i].status;
+        if (first == TRI_OK)
+            first = ranks[i].status;
+    }
+    return first;
+}
+
+static void rank_init(struct rank_thread *rank, int number, struct threads_shared *shared,
+                      tri_reduce_fn *reduce, tri_error *err)
+{
+    rank->world.shared = shared;
+    rank->world.base = (tri_world){
+        .ops = &tri_threads_ops,
+        .rank = number,
+        .size = shared->size,
+        .time_limit_seconds = shared->time_limit_seconds,
+        .reduce = reduce,
+        .err = err,
+        .destroy = threads_world_destroy,
+        .abandon = threads_abandon,
+        .staging_bytes = threads_staging_bytes,
+        .is_failed = threads_is_failed,
+    };
+}
+
+tri_status tri_threads_run(int num_ranks, double time_limit_seconds, tri_reduce_fn *reduce,
+                           tri_rank_fn *body, void *arg, tri_error **errs)
+{
+    TRI_CHECK(num_ranks >= 1, NULL, TRI_INVALID, "%d ranks cannot run; give 1 or more", num_ranks);
+    struct threads_shared shared;
+    struct rank_thread *ranks = calloc((size_t)num_ranks, sizeof *ranks);
+    if (!ranks || shared_init(&shared, num_ranks, time_limit_seconds) != TRI_OK) {
+        free(ranks);
+        return tri_error_set(errs[0], TRI_NOMEM, "out of memory for %d ranks", num_ranks);
+    }
+    int num_started = 0;
+    for (; num_started < num_ranks; num_started++) {
+        struct rank_thread *rank = &ranks[num_started];
+        rank_init(rank, num_started, &shared, reduce, errs[num_started]);
+        rank->body = body;
+        rank->arg = arg;
+        int rc = pthread_create(&rank->thread, NULL, rank_main, rank);
+        if (rc != 0) {
+            rank->status = tri_error_set(rank->world.base.err, TRI_NOMEM,
+                                         "cannot start the thread of rank %d: %s; use fewer ranks",
+                                         num_started, strerror(rc));
+            threads_abandon(&rank->world.base, tri_error_message(rank->world.base.err, 0));
+            break;
+        }
+    }
+    for (int i = 0; i < num_started; i++)
+        pthread_join(ranks[i].thread, NULL);
+    tri_status status = first_status(ranks, num_ranks);
+    shared_fini(&shared);
+    free(ranks);
+    return status;
+}
