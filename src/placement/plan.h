@@ -56,6 +56,7 @@ struct tri_placement {
     const struct tri_slice_plan *slices; /* [stage * num_slices + index] */
     struct tri_schedule schedule;
     struct tri_schedule eval_schedule;   /* forward only, same microbatches */
+    struct tri_sizing_input sizing;      /* what the units were described with; the builder uses the same */
     /* Unit records: one per different unit, shared by equal layers: [unit]. */
     const struct tri_unit_size *units;
     tri_arena *arena;
