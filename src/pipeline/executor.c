@@ -107,6 +107,12 @@ static int neighbour(const tri_executor *executor, int step)
     return (executor->context->pp->rank + step + size) % size;
 }
 
+static float seed_of(const struct tri_execution *execution, const struct tri_microbatch *microbatch)
+{
+    int64_t valid = microbatch->num_valid > 0 ? microbatch->num_valid : 1;
+    return execution->mean_over > 0 ? (float)(1.0 / ((double)valid * execution->mean_over)) : execution->seed;
+}
+
 /* Puts the action's microbatch into its slot, once; the slot is free when its last output has left. */
 static tri_status load_slot(tri_executor *executor, const struct tri_action *action,
                             struct tri_slot **result)
@@ -123,7 +129,7 @@ static tri_status load_slot(tri_executor *executor, const struct tri_action *act
     state->current = action->microbatch;
     slot->microbatch = &state->microbatch;
     slot->training = execution->training;
-    slot->seed = execution->seed;
+    slot->seed = seed_of(execution, &state->microbatch);
     slot->cache = execution->cache;
     slot->token_loss = state->loss_room;
     slot->logits = NULL;

@@ -21,6 +21,7 @@ typedef tri_status tri_observe_fn(void *arg, int index, const struct tri_slice *
 struct tri_execution {
     bool training;                 /* dropout on */
     float seed;                    /* d loss / d token loss */
+    double mean_over;              /* above 0: a microbatch's seed is 1 / (its valid tokens * mean_over) */
     tri_microbatch_fn *microbatch;
     tri_observe_fn *before, *after; /* NULL: nothing wanted */
     void *arg;

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Planning a run and building one rank of it. */
+#include "train/session.h"
+
+#include "optim/optimizer.h"
+#include "shape/check.h"
+#include "spec/model_spec.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Which backend stands behind an implementation on the CPU. The first is also used for updates. */
+static const char *const backends[][2] = {{"fused", "cpu_fast"}, {"plain", "cpu_ref"}};
+#define NUM_BACKENDS ((int)(sizeof backends / sizeof backends[0]))
+
+static int64_t default_team_size(int world_size)
+{
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    return cores > world_size ? cores / world_size : 1;
+}
+
+static void fill_request(const struct tri_run_config *config, int world_size, bool forward_only,
+                         int64_t cache_length, struct tri_plan_request *request)
+{
+    *request = (struct tri_plan_request){
+        .world_size = world_size,
+        .micro_batch_size = config->train.micro_batch_size,
+        .global_batch_size = config->train.global_batch_size,
+        .seq_length = config->shape.seq_length,
+        .cache_length = cache_length,
+        .forward_only = forward_only,
+        .team_size = (int)config->placement.team_size,
+        .num_prefetch = 1,
+        .num_scratch = NUM_BACKENDS,
+    };
+    tri_optimizer_plan(&config->optim, &request->optimizer_bytes, &request->num_moments);
+    for (int i = 0; i < NUM_BACKENDS; i++)
+        request->scratch[i] = (struct tri_scratch_binding){
+            .implementation = backends[i][0], .table = tri_kernels_scratch(backends[i][1])};
+}
+
+/* Options that depend on others: team size, global batch. */
+static void complete(struct tri_run_config *config, int world_size)
+{
+    if (config->placement.team_size == TRI_UNSET)
+        config->placement.team_size = default_team_size(world_size);
+    if (config->train.global_batch_size != TRI_UNSET)
+        return;
+    int64_t cut = config->placement.tensor_model_parallel_size *
+                  config->placement.pipeline_model_parallel_size;
+    int64_t dp = cut > 0 && world_size / cut > 0 ? world_size / cut : 1;
+    config->train.global_batch_size = config->train.micro_batch_size * dp;
+}
+
+tri_status tri_run_plan(struct tri_run_config *config, const struct tri_hooks *hooks, int world_size,
+                        bool forward_only, int64_t cache_length, tri_error *err,
+                        struct tri_model_spec **spec, struct tri_placement **placement)
+{
+    complete(config, world_size);
+    struct tri_model_spec *made = NULL;
+    tri_status status;
+    if (hooks && hooks->model_provider)
+        status = hooks->model_provider(hooks->user, &config->shape, &config->spec, err, &made);
+    else
+        status = tri_model_spec_create(&config->shape, &config->spec, err, &made);
+    TRI_TRY(status);
+    config->shape = made->shape;
+    struct tri_plan_request request;
+    fill_request(config, world_size, forward_only, cache_length, &request);
+    status = tri_placement_plan(made, &config->placement, &request, err, placement);
+    if (status != TRI_OK) {
+        tri_model_spec_destroy(&made);
+        return status;
+    }
+    *spec = made;
+    return TRI_OK;
+}
+
+static tri_status find_backends(struct tri_kernel_binding *kernels, tri_error *err)
+{
+    for (int i = 0; i < NUM_BACKENDS; i++) {
+        kernels[i].implementation = backends[i][0];
+        kernels[i].kernels = tri_kernels_find(backends[i][1], err);
+        if (!kernels[i].kernels)
+            return TRI_UNSUPPORTED;
+    }
+    return TRI_OK;
+}
+
+static tri_status build(struct tri_session *session)
+{
+    const struct tri_session_request *request = &session->request;
+    struct tri_context_request context = {
+        .world = session->world,
+        .team = session->team,
+        .placement = session->placement,
+        .plan = &session->plan,
+        .num_kernels = NUM_BACKENDS,
+        .extensions = request->extensions,
+        .num_extensions = request->num_extensions,
+        .seed = (uint64_t)session->config.train.seed,
+    };
+    struct tri_kernel_binding kernels[NUM_BACKENDS];
+    TRI_TRY(find_backends(kernels, session->err));
+    context.kernels = kernels;
+    TRI_TRY(tri_context_create(&context, &session->context));
+    TRI_TRY(tri_model_build(session->context, request->hooks, &session->model));
+    if (!request->forward_only)
+        TRI_TRY(tri_executor_create(session->model, session->plan.schedule, &session->train_executor));
+    return tri_executor_create(session->model, session->plan.eval_schedule, &session->eval_executor);
+}
+
+static tri_status plan_and_build(struct tri_session *session)
+{
+    const struct tri_session_request *request = &session->request;
+    TRI_TRY(tri_run_plan(&session->config, request->hooks, session->world->size, request->forward_only,
+                         request->cache_length, session->err, &session->spec, &session->placement));
+    session->arena = tri_arena_create();
+    if (!session->arena)
+        return tri_error_set(session->err, TRI_NOMEM, "out of memory for the rank's plan");
+    TRI_TRY(tri_rank_plan_make(session->placement, session->world->rank, session->arena, session->err,
+                               &session->plan));
+    TRI_TRY(tri_team_create((int)session->config.placement.team_size, session->err, &session->team));
+    double tokens = (double)session->config.train.global_batch_size * (double)session->config.shape.seq_length;
+    session->seed = (float)exp2(-round(log2(tokens)));
+    return build(session);
+}
+
+tri_status tri_session_create(const struct tri_session_request *request, struct tri_session **result)
+{
+    tri_error *err = request->world->err;
+    struct tri_session *session = calloc(1, sizeof *session);
+    if (!session)
+        return tri_error_set(err, TRI_NOMEM, "out of memory for the session");
+    session->request = *request;
+    session->config = *request->config;
+    session->err = err;
+    session->world = request->world;
+    tri_status status = plan_and_build(session);
+    if (status != TRI_OK) {
+        tri_session_destroy(&session);
+        return status;
+    }
+    *result = session;
+    return TRI_OK;
+}
+
+void tri_session_destroy(struct tri_session **result)
+{
+    struct tri_session *session = *result;
+    if (!session)
+        return;
+    tri_executor_destroy(&session->eval_executor);
+    tri_executor_destroy(&session->train_executor);
+    tri_model_destroy(&session->model);
+    tri_context_destroy(&session->context);
+    tri_team_destroy(&session->team);
+    tri_arena_destroy(&session->arena);
+    tri_placement_destroy(&session->placement);
+    tri_model_spec_destroy(&session->spec);
+    free(session);
+    *result = NULL;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Everything one rank has while it works: the three answers planned, then built. Training, evaluation,
+ * generation and compare all start from a session. It reads no data and no checkpoint.
+ */
+#pragma once
+
+#include "model/model.h"
+#include "pipeline/executor.h"
+#include "train/run_config.h"
+
+/* What else shapes a session. */
+struct tri_session_request {
+    const struct tri_run_config *config;
+    tri_world *world;
+    const struct tri_hooks *hooks;              /* may be NULL */
+    const struct tri_extension *extensions;
+    int num_extensions;
+    bool forward_only;
+    int64_t cache_length;                       /* generation */
+};
+
+struct tri_session {
+    struct tri_session_request request;
+    struct tri_run_config config;  /* with everything resolved */
+    tri_error *err;
+    tri_world *world;
+    tri_team *team;
+    struct tri_model_spec *spec;
+    struct tri_placement *placement;
+    tri_arena *arena;
+    struct tri_rank_plan plan;
+    struct tri_context *context;
+    struct tri_model *model;
+    tri_executor *train_executor; /* NULL when forward_only */
+    tri_executor *eval_executor;
+    float seed;                   /* of backward: a power of two near 1 / (global batch * sequence) */
+};
+
+/*
+ * The pure part: spec and placement of a run on world_size ranks, with every problem added to err. *spec and
+ * *placement are set on success; the caller destroys both, placement first. config is completed: derived
+ * sizes, global batch, team size.
+ */
+tri_status tri_run_plan(struct tri_run_config *config, const struct tri_hooks *hooks, int world_size,
+                        bool forward_only, int64_t cache_length, tri_error *err,
+                        struct tri_model_spec **spec, struct tri_placement **placement);
+
+/* Plans and builds; parameter values are zero. Collective over the world. */
+tri_status tri_session_create(const struct tri_session_request *request, struct tri_session **session);
+void tri_session_destroy(struct tri_session **session);
+
+/* True on the rank that reports: the first tensor-parallel rank of the last stage has the loss, but the line
+   is printed by rank 0, which gets it by the step's reduction. */
+static inline bool tri_session_is_reporter(const struct tri_session *session)
+{
+    return session->world->rank == 0;
+}
