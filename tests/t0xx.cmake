@@ -1,0 +1,7 @@
+tri_test(t010-status ROOMS base LABELS quick)
+tri_test(t011-arena ROOMS base LABELS quick)
+tri_test(t012-dtype ROOMS base LABELS quick)
+tri_test(t013-rng ROOMS base LABELS quick)
+tri_test(t014-exact-sum ROOMS base LABELS quick)
+tri_test(t015-team ROOMS base LABELS quick)
+tri_test(t016-number ROOMS base LABELS quick)
