@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A parameter as a module sees it. A module borrows the weight (acquire / release) at each use and keeps
- * no pointer: gathering on demand, offload and packing need nothing else. Gradients accumulate.
+ * A parameter as a module sees it. A module borrows the weight (acquire / release) at each use and
+ * keeps no pointer: gathering on demand, offload and packing need nothing else. Gradients
+ * accumulate.
  */
 #pragma once
 
