@@ -23,10 +23,10 @@ struct tri_transformer_config {
     int64_t ffn_hidden_size;  /* unset: 4 * hidden_size; gated: 64 * floor(8 * hidden / 3 / 64) */
     int64_t normalization;    /* enum tri_normalization */
     double layernorm_epsilon;
-    int64_t activation_func;  /* enum tri_activation_func */
+    int64_t activation_func; /* enum tri_activation_func */
     bool gated_linear_unit;
-    bool add_bias_linear;     /* every linear of a layer */
-    bool add_qkv_bias;        /* q, k, v even when add_bias_linear is off */
+    bool add_bias_linear; /* every linear of a layer */
+    bool add_qkv_bias;    /* q, k, v even when add_bias_linear is off */
     double hidden_dropout;
     double attention_dropout;
     double init_method_std;
@@ -34,7 +34,7 @@ struct tri_transformer_config {
 
 struct tri_gpt_config {
     struct tri_transformer_config transformer;
-    int64_t vocab_size;  /* real size; padding is placement's and never leaves the process */
+    int64_t vocab_size; /* real size; padding is placement's and never leaves the process */
     int64_t seq_length;
     int64_t max_position_embeddings;
     int64_t position_embedding_type; /* enum tri_position_embedding */
@@ -44,8 +44,10 @@ struct tri_gpt_config {
     bool untie_embeddings_and_output_weights;
     int64_t make_vocab_size_divisible_by;
     int64_t bos_token_id, eos_token_id; /* unset: none; kept for config.json */
-    char family[64];     /* row of spec/registry.c: "gpt2", "llama"; decides the files' names */
+    /* Row of spec/registry.c: "gpt2", "llama"; decides the files' names. "": the first that fits. */
+    char family[TRI_OPTION_TEXT];
 };
 
-/* Smallest multiple of make_vocab_size_divisible_by * tp that is >= vocab_size. */
+/* Smallest multiple of divisible_by * tp that is >= vocab_size; 0 when one of them is below 1 or the
+   result does not fit. */
 int64_t tri_vocab_padded(int64_t vocab_size, int64_t divisible_by, int64_t tp);

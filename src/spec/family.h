@@ -32,5 +32,7 @@ struct tri_family {
 
 /* By name or by config.json's model_type; NULL if unknown. */
 const struct tri_family *tri_family_find(const char *name);
+/* "gpt2 or llama", for messages. */
+const char *tri_family_list(void);
 /* The i-th row, NULL past the end. */
 const struct tri_family *tri_family_get(int i);

@@ -82,9 +82,20 @@ struct tri_self_attention_params {
     int64_t max_positions; /* rows of the cos and sin tables */
 };
 
+/* The numbers of enum tri_activation in kernels/kernels.h, which lies right of here. */
+enum tri_act_kind {
+    TRI_ACT_KIND_GELU,
+    TRI_ACT_KIND_GELU_TANH,
+    TRI_ACT_KIND_SILU,
+    TRI_ACT_KIND_RELU,
+    TRI_ACT_KIND_SWIGLU,
+    TRI_ACT_KIND_GEGLU,
+    TRI_ACT_KIND_GEGLU_TANH,
+};
+
 /* module "activation": [s, B, C or 2C] -> [s, B, C] per rank */
 struct tri_activation_params {
-    int kind;          /* enum tri_activation of kernels.h, by number: TRI_ACT_KIND_* below */
+    int kind;          /* enum tri_act_kind */
     bool gated;
     int64_t size;      /* C, global */
 };

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The derivations and the rules of shape/check.h: one small function per rule. */
+#include "shape/check.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+/* Sizes beyond this overflow when they meet each other. */
+#define LARGEST_SIZE ((int64_t)1 << 31)
+
+static bool is_size(int64_t value)
+{
+    return value >= 1 && value <= LARGEST_SIZE;
+}
+
+void tri_gpt_config_resolve(struct tri_gpt_config *config)
+{
+    struct tri_transformer_config *t = &config->transformer;
+    if (t->num_query_groups == TRI_UNSET)
+        t->num_query_groups = t->num_attention_heads;
+    if (t->kv_channels == TRI_UNSET && is_size(t->hidden_size) && is_size(t->num_attention_heads) &&
+        t->hidden_size % t->num_attention_heads == 0)
+        t->kv_channels = t->hidden_size / t->num_attention_heads;
+    if (t->ffn_hidden_size == TRI_UNSET && is_size(t->hidden_size))
+        t->ffn_hidden_size =
+            t->gated_linear_unit ? 8 * t->hidden_size / 3 / 64 * 64 : 4 * t->hidden_size;
+    if (config->seq_length == TRI_UNSET)
+        config->seq_length = config->max_position_embeddings;
+    if (config->max_position_embeddings == TRI_UNSET)
+        config->max_position_embeddings = config->seq_length;
+}
+
+int64_t tri_rotary_width(const struct tri_gpt_config *config)
+{
+    if (config->position_embedding_type != TRI_POSITION_ROPE)
+        return 0;
+    double width = (double)config->transformer.kv_channels * config->rotary_percent;
+    return width > 0 && width <= (double)LARGEST_SIZE ? (int64_t)width : 0;
+}
+
+struct check {
+    tri_error *err;
+    const struct tri_gpt_config *config;
+    int problems;
+};
+
+#define PROBLEM(check, ...)                                                                        \
+    ((check)->problems++, (void)tri_error_add((check)->err, TRI_INVALID, __VA_ARGS__))
+
+/* Lists the divisors of n as "1, 2 or 4"; beyond ten of them the middle is left out. */
+static void check_divisors(int64_t n, char *text, size_t bytes)
+{
+    int64_t found[10];
+    int count = 0, more = 0;
+    for (int64_t d = 1; d <= n / d; d++) {
+        if (n % d != 0)
+            continue;
+        if (count < 9)
+            found[count++] = d;
+        else
+            more++;
+    }
+    for (int i = count - 1; i >= 0 && count < 10 && !more; i--)
+        if (found[i] != n / found[i])
+            found[count++] = n / found[i];
+    size_t used = 0;
+    text[0] = '\0';
+    for (int i = 0; i < count && used + 24 < bytes; i++) {
+        const char *joint = i == 0 ? "" : i == count - 1 ? " or " : ", ";
+        used += (size_t)snprintf(text + used, bytes - used, "%s%" PRId64, joint, found[i]);
+    }
+}
+
+/* Each size must be there, whole and not absurd; what other rules divide by. */
+static void check_sizes(struct check *check)
+{
+    const struct tri_gpt_config *c = check->config;
+    const struct tri_transformer_config *t = &c->transformer;
+    const struct {
+        const char *name;
+        int64_t value;
+        const char *way_out;
+    } sizes[] = {
+        {"num_layers", t->num_layers, "set it in section shape"},
+        {"hidden_size", t->hidden_size, "set it in section shape"},
+        {"num_attention_heads", t->num_attention_heads, "set it in section shape"},
+        {"vocab_size", c->vocab_size, "set it in section shape or name a tokenizer"},
+        {"seq_length", c->seq_length, "set it in section shape"},
+        {"make_vocab_size_divisible_by", c->make_vocab_size_divisible_by, "128 is usual"},
+    };
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        if (sizes[i].value == TRI_UNSET)
+            PROBLEM(check, "'%s' is not set; %s", sizes[i].name, sizes[i].way_out);
+        else if (!is_size(sizes[i].value))
+            PROBLEM(check, "'%s' %" PRId64 " is not between 1 and %" PRId64 "; %s", sizes[i].name,
+                    sizes[i].value, LARGEST_SIZE, sizes[i].way_out);
+    }
+    if (is_size(t->hidden_size) && t->ffn_hidden_size != TRI_UNSET && !is_size(t->ffn_hidden_size))
+        PROBLEM(check,
+                "'ffn_hidden_size' %" PRId64 " is not between 1 and %" PRId64 "; set it, %" PRId64
+                " is usual",
+                t->ffn_hidden_size, LARGEST_SIZE, 4 * t->hidden_size);
+}
+
+static void check_heads(struct check *check)
+{
+    const struct tri_transformer_config *t = &check->config->transformer;
+    char works[256];
+    if (!is_size(t->num_attention_heads))
+        return;
+    check_divisors(t->num_attention_heads, works, sizeof(works));
+    if (!is_size(t->num_query_groups) || t->num_attention_heads % t->num_query_groups != 0)
+        PROBLEM(check,
+                "'num_query_groups' %" PRId64
+                " must be at least 1 and divide 'num_attention_heads' %" PRId64 "; use %s",
+                t->num_query_groups, t->num_attention_heads, works);
+    if (!is_size(t->hidden_size))
+        return;
+    check_divisors(t->hidden_size, works, sizeof(works));
+    if (t->kv_channels == TRI_UNSET)
+        PROBLEM(check,
+                "'num_attention_heads' %" PRId64 " does not divide 'hidden_size' %" PRId64
+                "; use %s, or set 'kv_channels'",
+                t->num_attention_heads, t->hidden_size, works);
+    else if (!is_size(t->kv_channels))
+        PROBLEM(check,
+                "'kv_channels' %" PRId64 " is not between 1 and %" PRId64
+                "; leave it unset for hidden_size / num_attention_heads",
+                t->kv_channels, LARGEST_SIZE);
+    else if (t->num_attention_heads > LARGEST_SIZE / 4 / t->kv_channels)
+        PROBLEM(check,
+                "'num_attention_heads' %" PRId64 " times 'kv_channels' %" PRId64
+                " is beyond %" PRId64 "; use smaller ones",
+                t->num_attention_heads, t->kv_channels, LARGEST_SIZE / 4);
+}
+
+static void check_positions(struct check *check)
+{
+    const struct tri_gpt_config *c = check->config;
+    if (!is_size(c->seq_length))
+        return;
+    if (!is_size(c->max_position_embeddings))
+        PROBLEM(check,
+                "'max_position_embeddings' %" PRId64 " is not between 1 and %" PRId64
+                "; leave it unset for 'seq_length'",
+                c->max_position_embeddings, LARGEST_SIZE);
+    else if (c->seq_length > c->max_position_embeddings)
+        PROBLEM(check,
+                "'seq_length' %" PRId64 " is beyond 'max_position_embeddings' %" PRId64
+                "; use at most %" PRId64,
+                c->seq_length, c->max_position_embeddings, c->max_position_embeddings);
+}
+
+static void check_rotary(struct check *check)
+{
+    const struct tri_gpt_config *c = check->config;
+    int64_t channels = c->transformer.kv_channels;
+    if (c->position_embedding_type != TRI_POSITION_ROPE)
+        return;
+    if (!(c->rotary_base > 0) || isinf(c->rotary_base))
+        PROBLEM(check, "'rotary_base' %g must be above 0 and finite; 10000 is usual",
+                c->rotary_base);
+    if (!(c->rotary_percent > 0) || c->rotary_percent > 1) {
+        PROBLEM(check, "'rotary_percent' %g must be above 0 and at most 1; 1.0 turns every channel",
+                c->rotary_percent);
+        return;
+    }
+    int64_t width = tri_rotary_width(c);
+    if (is_size(channels) && (width < 2 || width % 2 != 0))
+        PROBLEM(check,
+                "'rotary_percent' %g of 'kv_channels' %" PRId64 " turns %" PRId64
+                " channels, which must be an even number of at least 2; use an even head width",
+                c->rotary_percent, channels, width);
+}
+
+static void check_activation(struct check *check)
+{
+    const struct tri_transformer_config *t = &check->config->transformer;
+    if (t->gated_linear_unit && t->activation_func == TRI_ACT_RELU)
+        PROBLEM(check,
+                "'gated_linear_unit' has no kernel for 'activation_func' relu; use silu, gelu "
+                "or gelu_tanh");
+}
+
+static void check_numbers(struct check *check)
+{
+    const struct tri_transformer_config *t = &check->config->transformer;
+    const struct {
+        const char *name;
+        double value;
+    } dropouts[] = {{"hidden_dropout", t->hidden_dropout},
+                    {"attention_dropout", t->attention_dropout}};
+    for (size_t i = 0; i < 2; i++)
+        if (!(dropouts[i].value >= 0 && dropouts[i].value < 1))
+            PROBLEM(check, "'%s' %g must be at least 0 and below 1; 0 turns it off",
+                    dropouts[i].name, dropouts[i].value);
+    if (!(t->layernorm_epsilon > 0) || isinf(t->layernorm_epsilon))
+        PROBLEM(check, "'layernorm_epsilon' %g must be above 0 and finite; 1e-5 is usual",
+                t->layernorm_epsilon);
+    if (!(t->init_method_std >= 0) || isinf(t->init_method_std))
+        PROBLEM(check, "'init_method_std' %g must be 0 or more and finite; 0.02 is usual",
+                t->init_method_std);
+}
+
+static void check_choices(struct check *check)
+{
+    const struct tri_gpt_config *c = check->config;
+    const struct {
+        const char *name;
+        int64_t value, count;
+    } choices[] = {
+        {"normalization", c->transformer.normalization, TRI_NORM_RMSNORM + 1},
+        {"activation_func", c->transformer.activation_func, TRI_ACT_RELU + 1},
+        {"position_embedding_type", c->position_embedding_type, TRI_POSITION_NONE + 1},
+    };
+    for (size_t i = 0; i < sizeof(choices) / sizeof(choices[0]); i++)
+        if (choices[i].value < 0 || choices[i].value >= choices[i].count)
+            PROBLEM(check,
+                    "'%s' is number %" PRId64 " of its list, which has %" PRId64
+                    " entries; use one of them",
+                    choices[i].name, choices[i].value, choices[i].count);
+}
+
+static void (*const rules[])(struct check *check) = {
+    check_sizes,      check_heads,   check_positions, check_rotary,
+    check_activation, check_numbers, check_choices,
+};
+
+tri_status tri_gpt_config_check(const struct tri_gpt_config *config, tri_error *err)
+{
+    struct check check = {.err = err, .config = config};
+    for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
+        rules[i](&check);
+    return check.problems ? TRI_INVALID : TRI_OK;
+}

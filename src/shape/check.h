@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What follows from a shape, and what is wrong with it. resolve fills unset fields where that can be done
+ * safely; check reports every problem with the values that would work, whatever the caller filled in.
+ */
+#pragma once
+
+#include "shape/config.h"
+
+/* Fills num_query_groups, kv_channels, ffn_hidden_size, seq_length and max_position_embeddings where unset
+   and derivable. */
+void tri_gpt_config_resolve(struct tri_gpt_config *config);
+
+/* Adds every problem of a resolved config to err. */
+tri_status tri_gpt_config_check(const struct tri_gpt_config *config, tri_error *err);
+
+/* Channels of a head that turn: 0 unless positions are rotary. */
+int64_t tri_rotary_width(const struct tri_gpt_config *config);

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A Hugging Face config.json to a gpt_config and back. A family's spelling is one table of keys; this
+ * reader knows no family. A key is one of: a field, a value that the family must have, or harmless. A key
+ * that is known to change the function of some model and is not off is an error; one that nobody knows is
+ * kept with a note. Both spellings of rotary settings are read (rope_theta and rope_scaling of
+ * transformers 4, rope_parameters of 5); the older is written, which both read.
+ */
+#pragma once
+
+#include "shape/config.h"
+
+enum tri_hf_key_kind {
+    TRI_HF_FIELD,         /* the value of a shape option: number or boolean */
+    TRI_HF_FIELD_OR_NULL, /* the same; null leaves the option unset, and null is written when that is what
+                            the option derives to */
+    TRI_HF_NOT,           /* boolean, the opposite of a shape option */
+    TRI_HF_ACTIVATION, /* name of a nonlinearity, see shape/hf_names.c */
+    TRI_HF_ROPE_THETA, /* rotary base in any of its places */
+    TRI_HF_TOKEN,      /* token id, null, or a list of ids of which the first is meant */
+    TRI_HF_FIXED,      /* must have the value of default_json */
+};
+
+struct tri_hf_key {
+    const char *name;
+    enum tri_hf_key_kind kind;
+    const char *option;       /* shape option; NULL for TRI_HF_FIXED */
+    const char *default_json; /* meaning of an absent key; NULL: the key must be there */
+};
+
+/* What every model of a family has, or what its config.json cannot say. */
+struct tri_hf_constant {
+    const char *option;
+    const char *text; /* as in a run file */
+};
+
+struct tri_hf_family {
+    const char *model_type;   /* "llama" */
+    const char *architecture; /* "LlamaForCausalLM" */
+    const struct tri_hf_key *keys;
+    int num_keys;
+    const struct tri_hf_constant *constants;
+    int num_constants;
+};
+
+/* The file of path, which is a config.json or a directory with one; size-limited. *text is the caller's
+   to free(). TRI_IO when it cannot be read. */
+tri_status tri_hf_config_load(const char *path, tri_error *err, char **text, size_t *bytes);
+
+/* The model_type that text (name stands for it in messages) declares; buffer has room for bytes. */
+tri_status tri_hf_config_model_type(const char *text, size_t text_bytes, const char *name,
+                                    tri_error *err, char *buffer, size_t bytes);
+
+/* Fills config, resolved and checked, from text. Every problem is added to err; what the file does not
+   say is noted with the family's default. *extra, if not NULL, becomes the text of a JSON object with the
+   keys that do not concern the shape, the caller's to free(). config is written only on success. */
+tri_status tri_hf_config_read(const struct tri_hf_family *family, const char *text,
+                              size_t text_bytes, const char *name, tri_error *err,
+                              struct tri_gpt_config *config, char **extra);
+
+/* Writes config (resolved) as config.json: the same bytes for the same arguments. dtype is that of the
+   weight files, "float32"; extra is NULL or what tri_hf_config_read() gave. *text is the caller's to
+   free(). Fails when the family cannot say what config is, naming the options that differ. */
+tri_status tri_hf_config_write(const struct tri_hf_family *family,
+                               const struct tri_gpt_config *config, const char *dtype,
+                               const char *extra, tri_error *err, char **text);
+
+/* True when the family can hold config's function. */
+bool tri_hf_config_fits(const struct tri_hf_family *family, const struct tri_gpt_config *config);

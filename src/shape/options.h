@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The option rows of section "shape". One section, three tables: the two levels of the config, and
+ * the short forms of Megatron-LM's command line (--swiglu), which own no truth: tri_shape_apply_short()
+ * turns them into fields and they are forgotten. What is printed or saved is the first two tables.
+ */
+#pragma once
+
+#include "shape/config.h"
+
+extern const struct tri_option_table tri_transformer_options;
+extern const struct tri_option_table tri_gpt_options;
+
+struct tri_shape_short {
+    bool swiglu;                         /* activation_func silu, gated_linear_unit */
+    bool disable_bias_linear;            /* not add_bias_linear */
+    bool group_query_attention;          /* num_query_groups 1 unless given */
+    bool use_rotary_position_embeddings; /* position_embedding_type rope */
+    double norm_epsilon;                 /* layernorm_epsilon; NaN: not given */
+};
+extern const struct tri_option_table tri_shape_short_options;
+
+/* Fills config with the rows' defaults. */
+void tri_gpt_config_set_defaults(struct tri_gpt_config *config);
+
+/* Turns short forms into fields. transformer_origin and gpt_origin are those of the bindings, or NULL: a
+   field that was also given with another value is a problem, added to err. */
+tri_status tri_shape_apply_short(const struct tri_shape_short *given,
+                                 const unsigned char *transformer_origin,
+                                 const unsigned char *gpt_origin, struct tri_gpt_config *config,
+                                 tri_error *err);

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The options of the run file's spec section: which implementation each module gets. They change speed,
+ * never the model's function, and do not travel with a checkpoint.
+ */
+#pragma once
+
+#include "base/options.h"
+
+enum tri_transformer_impl { TRI_IMPL_FUSED, TRI_IMPL_PLAIN, TRI_IMPL_INFERENCE_OPTIMIZED };
+
+struct tri_spec_config {
+    int64_t transformer_impl; /* enum tri_transformer_impl */
+    /* "path pattern=implementation" items separated by '\n', the later one wins. A pattern names a module
+       path as 'trine spec' prints it; layers[*] stands for all, layers[0:4] for 0 to 3, layers[3] for one,
+       and * for any one name. A match covers the module and all below it. */
+    char override[TRI_OPTION_LONG_TEXT];
+};
+extern const struct tri_option_table tri_spec_options;

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the files spec/x.c share: the rows of the module registry, and short forms of the recorder.
+ * Letters: S = s / sp positions of this rank outside tensor-parallel regions, s all positions inside
+ * them, B rows of the microbatch.
+ */
+#pragma once
+
+#include "spec/modules.h"
+#include "spec/sizing.h"
+
+extern const struct tri_module_row tri_spec_embedding;
+extern const struct tri_module_row tri_spec_layernorm;
+extern const struct tri_module_row tri_spec_rmsnorm;
+extern const struct tri_module_row tri_spec_column_linear;
+extern const struct tri_module_row tri_spec_row_linear;
+extern const struct tri_module_row tri_spec_dot_product_attention;
+extern const struct tri_module_row tri_spec_self_attention;
+extern const struct tri_module_row tri_spec_activation;
+extern const struct tri_module_row tri_spec_mlp;
+extern const struct tri_module_row tri_spec_bias_dropout_add;
+extern const struct tri_module_row tri_spec_transformer_layer;
+extern const struct tri_module_row tri_spec_lm_head;
+extern const struct tri_module_row tri_spec_cross_entropy;
+
+/* An fp32 row [d0, d1, d2] or [d0, d1]. */
+static inline void tri_sizer_row3(struct tri_sizer *sizer, enum tri_row_class row_class,
+                                  const char *name, int64_t d0, int64_t d1, int64_t d2)
+{
+    tri_sizer_row(sizer, row_class, name, TRI_DTYPE_F32, 3, (const int64_t[]){d0, d1, d2});
+}
+static inline void tri_sizer_row2(struct tri_sizer *sizer, enum tri_row_class row_class,
+                                  const char *name, int64_t d0, int64_t d1)
+{
+    tri_sizer_row(sizer, row_class, name, TRI_DTYPE_F32, 2, (const int64_t[]){d0, d1});
+}
+
+/* S, the positions that this rank holds outside tensor-parallel regions. */
+static inline int64_t tri_sizer_local_positions(const struct tri_sizing_input *input)
+{
+    return input->seq_length / input->split.sp;
+}
+
+/* Bytes this rank sends over tp when an all-gather or a reduce-scatter makes or takes elements fp32
+   numbers; an all-reduce is one of each. */
+static inline double tri_sizer_exchange_bytes(const struct tri_sizing_input *input, double elements)
+{
+    double tp = (double)input->split.tp;
+    return (tp - 1.0) / tp * 4.0 * elements;
+}

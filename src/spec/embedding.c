@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Module "embedding": the word table cut by vocabulary rows, and the table of learned positions. Under
+ * sequence parallelism the partial rows are reduce-scattered and positions are added to the local part,
+ * so each rank has the gradients of its own positions only.
+ */
+#include "spec/describe.h"
+
+static void embedding_describe(struct tri_sizer *sizer, const struct tri_module_spec *node)
+{
+    const struct tri_embedding_params *params = node->params;
+    const struct tri_sizing_input *input = tri_sizer_input(sizer);
+    int64_t tp = input->split.tp, s = input->seq_length, B = input->micro_batch_size;
+    int64_t h = params->hidden_size;
+    bool sequence_parallel = input->split.sp > 1;
+    if (sequence_parallel || params->num_positions > 0) /* the positions' rows lie there too */
+        tri_sizer_row3(sizer, TRI_ROW_WORK_FORWARD, "full", s, B, h);
+    if (sequence_parallel || params->dropout > 0) /* dout behind its mask */
+        tri_sizer_row3(sizer, TRI_ROW_WORK_BACKWARD, "dgathered", s, B, h);
+    int64_t padded = tri_vocab_padded(params->vocab_size, params->divisible_by, tp);
+    tri_sizer_param(sizer, &(struct tri_param_spec){
+                               .name = "embedding.word_embeddings.weight",
+                               .num_dims = 2,
+                               .dims = {params->vocab_size, h},
+                               .padded_rows = padded,
+                               .cut_dim = 0,
+                               .init = TRI_INIT_NORMAL,
+                               .init_std = params->init_std,
+                               .weight_decay = true,
+                           });
+    if (params->num_positions > 0)
+        tri_sizer_param(sizer,
+                        &(struct tri_param_spec){
+                            .name = "embedding.position_embeddings.weight",
+                            .num_dims = 2,
+                            .dims = {params->num_positions, h},
+                            .cut_dim = -1,
+                            .init = TRI_INIT_NORMAL,
+                            .init_std = params->init_std,
+                            .weight_decay = true,
+                            .sum_axes = sequence_parallel ? TRI_AXES(TRI_AXIS_TP) : TRI_AXES_NONE,
+                        });
+    /* without sequence parallelism the all-reduce is in forward and nothing in backward; with it, a
+       reduce-scatter and an all-gather: as many bytes in training, half in forward alone */
+    double exchange = tri_sizer_exchange_bytes(input, (double)s * (double)B * (double)h);
+    tri_sizer_tp_bytes(sizer, sequence_parallel && input->forward_only ? exchange : 2 * exchange);
+}
+
+const struct tri_module_row tri_spec_embedding = {"embedding", embedding_describe};

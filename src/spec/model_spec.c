@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Making and destroying a model's spec: shape checked, units made, overrides applied. */
+#include "spec/model_spec.h"
+
+#include "shape/check.h"
+#include "spec/family.h"
+#include "spec/layer.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Finds the family that files will have; it must be able to say what the shape is. */
+static tri_status model_spec_family(struct tri_gpt_config *shape, tri_error *err)
+{
+    if (shape->family[0]) {
+        const struct tri_family *family = tri_family_find(shape->family);
+        if (family)
+            return TRI_OK;
+        return tri_error_add(err, TRI_INVALID, "'family' '%s' is not known; use %s", shape->family,
+                             tri_family_list());
+    }
+    for (int i = 0; tri_family_get(i); i++)
+        if (tri_hf_config_fits(tri_family_get(i)->config, shape)) {
+            snprintf(shape->family, sizeof(shape->family), "%s", tri_family_get(i)->name);
+            return TRI_OK;
+        }
+    tri_error_note(err,
+                   "no Hugging Face family in this build (%s) can hold this shape, so it cannot be "
+                   "saved",
+                   tri_family_list());
+    return TRI_OK;
+}
+
+static tri_status model_spec_fill(struct tri_model_spec *spec,
+                                  const struct tri_layer_choice *choice)
+{
+    int64_t layers = spec->shape.transformer.num_layers;
+    spec->num_units = (int)layers + 2;
+    spec->units = tri_arena_alloc(spec->arena, (size_t)spec->num_units * sizeof(*spec->units));
+    spec->unit_path =
+        tri_arena_alloc(spec->arena, (size_t)spec->num_units * sizeof(*spec->unit_path));
+    if (!spec->units || !spec->unit_path ||
+        !tri_embedding_spec_make(spec->arena, &spec->shape, choice, &spec->units[0]) ||
+        !tri_head_spec_make(spec->arena, &spec->shape, choice, &spec->units[layers + 1]))
+        return TRI_NOMEM;
+    spec->unit_path[0] = "embedding";
+    spec->unit_path[layers + 1] = "head";
+    for (int64_t layer = 0; layer < layers; layer++) {
+        spec->unit_path[layer + 1] =
+            tri_arena_format(spec->arena, "decoder.layers.%" PRId64, layer);
+        if (!spec->unit_path[layer + 1] ||
+            !tri_layer_spec_make(spec->arena, &spec->shape, choice, layer, &spec->units[layer + 1]))
+            return TRI_NOMEM;
+    }
+    return TRI_OK;
+}
+
+tri_status tri_model_spec_create(const struct tri_gpt_config *shape,
+                                 const struct tri_spec_config *config, tri_error *err,
+                                 struct tri_model_spec **spec)
+{
+    struct tri_gpt_config resolved = *shape;
+    tri_gpt_config_resolve(&resolved);
+    struct tri_layer_choice choice;
+    struct tri_spec_config defaults;
+    if (!config) {
+        tri_option_set_defaults(&tri_spec_options, &defaults);
+        config = &defaults;
+    }
+    tri_status status = tri_gpt_config_check(&resolved, err);
+    tri_status decision = tri_layer_decide(&resolved, config, err, &choice);
+    TRI_TRY(status);
+    TRI_TRY(model_spec_family(&resolved, err));
+    TRI_TRY(decision);
+    struct tri_model_spec *made = NULL;
+    tri_arena *arena = tri_arena_create();
+    if (arena)
+        made = tri_arena_alloc(arena, sizeof(*made));
+    if (!made) {
+        tri_arena_destroy(&arena);
+        return tri_error_set(err, TRI_NOMEM, "out of memory while making the model's spec");
+    }
+    made->arena = arena;
+    made->shape = resolved;
+    status = model_spec_fill(made, &choice);
+    if (status == TRI_OK)
+        status = tri_override_apply(made, config, err);
+    else
+        tri_error_set(err, status, "out of memory while making the model's spec");
+    if (status != TRI_OK) {
+        tri_model_spec_destroy(&made);
+        return status;
+    }
+    *spec = made;
+    return TRI_OK;
+}
+
+void tri_model_spec_destroy(struct tri_model_spec **spec)
+{
+    if (!*spec)
+        return;
+    tri_arena *arena = (*spec)->arena;
+    tri_arena_destroy(&arena);
+    *spec = NULL;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rows of section "spec". */
+#include "spec/config.h"
+
+static const char *const implementations[] = {"fused", "plain", "inference_optimized", NULL};
+static const char *const implementation_aliases[] = {"transformer_engine", "fused", "local",
+                                                     "plain", NULL};
+
+static const struct tri_option spec_rows[] = {
+    {.name = "transformer_impl",
+     .type = TRI_OPTION_CHOICE,
+     .offset = offsetof(struct tri_spec_config, transformer_impl),
+     .default_text = "fused",
+     .choices = implementations,
+     .aliases = implementation_aliases,
+     .help = "Implementation of every module: fused (the fast kernels) or plain (the reference)."},
+    {.name = "override",
+     .type = TRI_OPTION_MAP,
+     .offset = offsetof(struct tri_spec_config, override),
+     .help =
+         "Implementation by module path, as in decoder.layers[0:4].mlp.linear_fc1=plain; * stands "
+         "for any layer or name."},
+};
+
+const struct tri_option_table tri_spec_options = {
+    .section = "spec",
+    .rows = spec_rows,
+    .num_rows = sizeof(spec_rows) / sizeof(spec_rows[0]),
+    .struct_bytes = sizeof(struct tri_spec_config),
+};

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * spec.override: "decoder.layers[0:4].mlp = plain". A pattern is matched against every module path; the
+ * module it names and all below it get the implementation.
+ */
+#include "spec/layer.h"
+#include "spec/path.h"
+
+#include "base/options_inner.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NEAR_PATHS 3
+
+/* "[*]", "[3]", "[0:4]", "[2:]" at *text, which is moved behind it. */
+static bool override_read_range(const char **text, int64_t *first, int64_t *end)
+{
+    const char *p = *text + 1;
+    char *after;
+    *first = 0;
+    *end = INT64_MAX;
+    if (*p == '*') {
+        p++;
+    } else {
+        bool has_first = *p >= '0' && *p <= '9';
+        if (has_first) {
+            *first = strtoll(p, &after, 10);
+            p = after;
+            *end = *first == INT64_MAX ? *first : *first + 1;
+        }
+        if (*p == ':') {
+            p++;
+            *end = INT64_MAX;
+            if (*p >= '0' && *p <= '9') {
+                *end = strtoll(p, &after, 10);
+                p = after;
+            }
+        } else if (!has_first) {
+            return false;
+        }
+    }
+    if (*p != ']')
+        return false;
+    *text = p + 1;
+    return true;
+}
+
+enum match { MATCH_NO, MATCH_YES, MATCH_SYNTAX };
+
+/* Compares pattern with path, name by name. */
+static enum match override_match(const char *pattern, const char *path)
+{
+    bool same = true;
+    for (;;) {
+        size_t name = strcspn(pattern, ".[");
+        size_t length = strcspn(path, ".");
+        if (name == 0)
+            return MATCH_SYNTAX;
+        if (!(name == 1 && *pattern == '*') &&
+            (name != length || strncmp(pattern, path, name) != 0))
+            same = false;
+        pattern += name;
+        path += length + (path[length] == '.');
+        if (*pattern == '[') {
+            int64_t first, end;
+            char *after;
+            if (!override_read_range(&pattern, &first, &end))
+                return MATCH_SYNTAX;
+            int64_t number = strtoll(path, &after, 10);
+            if (after == path || (*after && *after != '.') || number < first || number >= end)
+                same = false;
+            path += strcspn(path, ".");
+            path += *path == '.';
+        }
+        if (*pattern == '\0')
+            return same && *path == '\0' ? MATCH_YES : MATCH_NO;
+        if (*pattern++ != '.')
+            return MATCH_SYNTAX;
+        if (*path == '\0')
+            same = false; /* the rest of the pattern is read for its syntax only */
+    }
+}
+
+/* The best candidates so far, nearest first. */
+struct near_paths {
+    const char *path[NEAR_PATHS];
+    int distance[NEAR_PATHS];
+    int count;
+};
+
+struct override {
+    struct tri_model_spec *spec;
+    const char *pattern, *implementation, *reason;
+    tri_arena *arena; /* of the spec */
+    int matched;
+    bool failed;
+    struct near_paths *near; /* not NULL: collect candidates instead of matching */
+};
+
+static void near_add(struct near_paths *near, const char *path, int distance)
+{
+    int at = near->count < NEAR_PATHS ? near->count++ : NEAR_PATHS - 1;
+    if (at == NEAR_PATHS - 1 && near->path[at] && near->distance[at] <= distance)
+        return;
+    for (; at > 0 && near->distance[at - 1] > distance; at--) {
+        near->path[at] = near->path[at - 1];
+        near->distance[at] = near->distance[at - 1];
+    }
+    near->path[at] = path;
+    near->distance[at] = distance;
+}
+
+static void override_visit(struct override *o, struct tri_module_spec *node, const char *path,
+                           bool inside)
+{
+    if (!path) {
+        o->failed = true;
+        return;
+    }
+    if (o->near) {
+        near_add(o->near, path, tri_option_distance(o->pattern, path));
+    } else if (inside || override_match(o->pattern, path) == MATCH_YES) {
+        inside = true;
+        node->implementation = o->implementation;
+        node->reason = o->reason;
+        o->matched++;
+    }
+    for (int i = 0; i < node->num_children && !o->failed; i++)
+        override_visit(o, &node->children[i],
+                       tri_spec_child_path(o->arena, path, node->children[i].slot), inside);
+}
+
+static tri_status override_no_match(struct override *o, tri_error *err)
+{
+    struct near_paths near = {.count = 0};
+    struct tri_model_spec *spec = o->spec;
+    o->near = &near;
+    override_visit(o, &spec->units[0], spec->unit_path[0], false);
+    override_visit(o, &spec->units[1], "decoder.layers[*]", false);
+    override_visit(o, &spec->units[spec->num_units - 1], spec->unit_path[spec->num_units - 1],
+                   false);
+    o->near = NULL;
+    char list[512] = "";
+    size_t used = 0;
+    for (int i = 0; i < near.count && used < sizeof(list); i++)
+        used += (size_t)snprintf(list + used, sizeof(list) - used, "%s'%s'", i ? ", " : "",
+                                 near.path[i]);
+    return tri_error_add(err, TRI_INVALID,
+                         "'override' pattern '%s' matches no module of the %d layers 0 to %d; near "
+                         "are %s",
+                         o->pattern, spec->num_units - 2, spec->num_units - 3, list);
+}
+
+static tri_status override_item(struct tri_model_spec *spec, const char *item, tri_error *err)
+{
+    const char *equals = strchr(item, '=');
+    char *pattern = tri_arena_format(spec->arena, "%.*s", equals ? (int)(equals - item) : 0, item);
+    const char *implementation = equals ? tri_arena_format(spec->arena, "%s", equals + 1) : NULL;
+    if (!pattern || (equals && !implementation))
+        return tri_error_set(err, TRI_NOMEM, "out of memory while reading 'override'");
+    if (!equals)
+        return tri_error_add(err, TRI_INVALID,
+                             "'override' item '%s' names no implementation; write path=%s", item,
+                             tri_implementation_list());
+    if (strcmp(implementation, "local") == 0)
+        implementation = "plain";
+    if (strcmp(implementation, "transformer_engine") == 0)
+        implementation = "fused";
+    if (!tri_implementation_known(implementation))
+        return tri_error_add(
+            err, TRI_UNSUPPORTED,
+            "'override' of '%s' asks for implementation '%s', which is not in this "
+            "build; use %s",
+            pattern, implementation, tri_implementation_list());
+    if (override_match(pattern, "") == MATCH_SYNTAX)
+        return tri_error_add(
+            err, TRI_INVALID,
+            "'override' pattern '%s' is not a path like "
+            "decoder.layers[0:4].mlp.linear_fc1, with [*], [3] or [0:4] for layers",
+            pattern);
+    struct override o = {.spec = spec,
+                         .pattern = pattern,
+                         .implementation = implementation,
+                         .reason = tri_arena_format(spec->arena, "override %s", pattern),
+                         .arena = spec->arena};
+    for (int unit = 0; unit < spec->num_units; unit++)
+        override_visit(&o, &spec->units[unit], spec->unit_path[unit], false);
+    if (o.failed || !o.reason)
+        return tri_error_set(err, TRI_NOMEM, "out of memory while applying 'override'");
+    return o.matched ? TRI_OK : override_no_match(&o, err);
+}
+
+tri_status tri_override_apply(struct tri_model_spec *spec, const struct tri_spec_config *config,
+                              tri_error *err)
+{
+    tri_status first = TRI_OK;
+    char item[TRI_OPTION_LONG_TEXT];
+    for (const char *p = config->override; *p;) {
+        size_t length = strcspn(p, "\n");
+        memcpy(item, p, length);
+        item[length] = '\0';
+        p += length + (p[length] == '\n');
+        if (length == 0)
+            continue;
+        tri_status status = override_item(spec, item, err);
+        if (first == TRI_OK)
+            first = status;
+    }
+    return first;
+}
