@@ -66,6 +66,7 @@ struct tri_option_table {
     const struct tri_option *rows;
     int num_rows;
     size_t struct_bytes;
+    const char *scalar_row; /* the row that "section: value" sets; NULL: the section must be a map */
 };
 
 /* A table bound to the struct it fills. */

@@ -169,14 +169,32 @@ static void reader_unknown_key(struct file_reader *reader, const yaml_node_t *no
     }
 }
 
+/* "section: value" for a section that may be said so; false if it may not. */
+static bool reader_scalar_section(struct file_reader *reader, const char *section,
+                                  const yaml_node_t *node)
+{
+    for (int i = 0; i < reader->num_bindings; i++) {
+        const struct tri_option_table *table = reader->bindings[i].table;
+        if (!table->scalar_row || strcmp(table->section, section) != 0)
+            continue;
+        struct tri_option_found found = tri_option_lookup(table->scalar_row, section,
+                                                          reader->bindings, reader->num_bindings);
+        reader_set(reader, found.row, found.binding->config, node);
+        tri_option_note_origin(&found, TRI_OPTION_FROM_FILE);
+        return true;
+    }
+    return false;
+}
+
 static void reader_section(struct file_reader *reader, const char *section, const yaml_node_t *map)
 {
     const char *text = scalar_text(map);
     if (text && (text[0] == '\0' || strcmp(text, "null") == 0 || strcmp(text, "~") == 0))
         return;
     if (map->type != YAML_MAPPING_NODE) {
-        reader_problem(reader, map, "section '%s' is %s; write its keys below it, one per line",
-                       section, text ? "one value" : node_kind(map));
+        if (!text || !reader_scalar_section(reader, section, map))
+            reader_problem(reader, map, "section '%s' is %s; write its keys below it, one per line",
+                           section, text ? "one value" : node_kind(map));
         return;
     }
     for (yaml_node_pair_t *pair = map->data.mapping.pairs.start; pair < map->data.mapping.pairs.top;
