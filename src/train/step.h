@@ -13,6 +13,7 @@ struct tri_source {
     /* Makes ready the microbatches of the step that starts when consumed samples are consumed. */
     tri_status (*begin_step)(void *arg, int64_t consumed);
     tri_microbatch_fn *microbatch; /* by number within the step, of this rank */
+    tri_observe_fn *before, *after; /* of evaluation: may ask for token losses or logits; NULL: neither */
     void *arg;
 };
 

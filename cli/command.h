@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A command of the program: one file cmd_<name>.c and one row in main.c each. */
+#pragma once
+
+struct tri_command {
+    const char *name;
+    const char *summary;
+    int (*run)(int argc, char **argv); /* argv[0] is the command's name; returns the exit code */
+};
+
+extern const struct tri_command tri_cmd_plan, tri_cmd_train, tri_cmd_evaluate, tri_cmd_generate;
+extern const struct tri_command tri_cmd_tokenizer, tri_cmd_data, tri_cmd_spec, tri_cmd_checkpoint;
+extern const struct tri_command tri_cmd_bench, tri_cmd_compare;

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Printing, exit codes and launching. */
+#include "cli/report.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+extern char **environ;
+
+void tri_cli_keep_standard_files(void)
+{
+    for (int fd = 0; fd <= 2; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
+            open("/dev/null", fd == 0 ? O_RDONLY : O_WRONLY);
+}
+
+int tri_cli_finish(int exit_code)
+{
+    if (fflush(stdout) == 0 || errno == EPIPE || exit_code != TRI_EXIT_DONE)
+        return exit_code;
+    fprintf(stderr, "error: cannot write the result: %s\n", strerror(errno));
+    return TRI_EXIT_FAILED;
+}
+
+void tri_cli_print_record(const tri_error *err)
+{
+    for (int i = 0; i < tri_error_note_count(err); i++)
+        fprintf(stderr, "note: %s\n", tri_error_note_message(err, i));
+    for (int i = 0; i < tri_error_count(err); i++)
+        fprintf(stderr, "%s: %s\n", tri_error_status_at(err, i) == TRI_BUG ? "bug" : "error",
+                tri_error_message(err, i));
+}
+
+int tri_cli_refuse(const tri_error *err, const char *command)
+{
+    tri_cli_print_record(err);
+    fprintf(stderr, "try 'trine %s --help'\n", command);
+    return TRI_EXIT_REQUEST;
+}
+
+static bool asks_help(int argc, char **argv, bool *short_form)
+{
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+        *short_form = strcmp(argv[i], "-h") == 0;
+        if (*short_form || strcmp(argv[i], "--help") == 0)
+            return true;
+    }
+    return false;
+}
+
+static void print_help(const char *command, const struct tri_option_binding *own, bool short_form)
+{
+    const struct tri_option_table *tables[TRI_RUN_MAX_BINDINGS + 1];
+    int num = 0;
+    if (own)
+        tables[num++] = own->table;
+    for (const struct tri_option_table *const *table = tri_run_tables(); *table; table++)
+        tables[num++] = *table;
+    printf("usage: trine %s RUN.yaml [--option value ...]\n\n", command);
+    tri_option_print_help(stdout, tables, num, short_form);
+}
+
+int tri_cli_read_run(const char *command, int argc, char **argv, struct tri_option_binding *own,
+                     struct tri_run_config *config)
+{
+    bool short_form;
+    if (asks_help(argc, argv, &short_form)) {
+        print_help(command, own, short_form);
+        return TRI_EXIT_DONE;
+    }
+    tri_error *err = tri_error_create();
+    int exit_code = -1;
+    if (tri_run_config_read(argc - 1, argv + 1, own, config, err) != TRI_OK)
+        exit_code = tri_cli_refuse(err, command);
+    else
+        tri_cli_print_record(err);
+    tri_error_destroy(&err);
+    return exit_code;
+}
+
+int tri_cli_world_size(const struct tri_run_config *config)
+{
+    return config->train.ranks == TRI_UNSET ? 1 : (int)config->train.ranks;
+}
+
+static int exit_code_of(tri_status status)
+{
+    switch (status) {
+    case TRI_OK:
+        return TRI_EXIT_DONE;
+    case TRI_STOPPED:
+        return TRI_EXIT_STOPPED;
+    default:
+        return TRI_EXIT_FAILED;
+    }
+}
+
+/* The rank with the cause speaks; ranks that only learned of it stay quiet, unless nobody else spoke or a
+   peer was lost, which every survivor names. */
+static void print_records(tri_error **errs, int num)
+{
+    bool spoken = false;
+    for (int r = 0; r < num; r++)
+        spoken = spoken || (tri_error_count(errs[r]) > 0 && tri_error_status(errs[r]) != TRI_PEER);
+    for (int r = 0; r < num; r++) {
+        if (r == 0)
+            for (int i = 0; i < tri_error_note_count(errs[r]); i++)
+                fprintf(stderr, "note: %s\n", tri_error_note_message(errs[r], i));
+        if (tri_error_count(errs[r]) == 0 || (spoken && tri_error_status(errs[r]) == TRI_PEER))
+            continue;
+        for (int i = 0; i < tri_error_count(errs[r]); i++) {
+            if (num > 1)
+                fprintf(stderr, "rank %d: ", r);
+            fprintf(stderr, "error: %s\n", tri_error_message(errs[r], i));
+        }
+    }
+}
+
+int tri_cli_launch(const struct tri_run_config *config, tri_rank_fn *body, void *arg)
+{
+    struct tri_launch launch = {
+        .ranks = tri_cli_world_size(config),
+        .mpi = tri_mpi_was_launched(environ),
+        .time_limit_seconds = config->train.distributed_timeout_minutes * 60.0,
+    };
+    int num = launch.mpi ? 1 : launch.ranks;
+    tri_error **errs = calloc((size_t)num, sizeof(tri_error *));
+    if (!errs)
+        return TRI_EXIT_FAILED;
+    for (int r = 0; r < num; r++)
+        errs[r] = tri_error_create();
+    tri_status status = tri_launch_run(&launch, body, arg, errs);
+    print_records(errs, num);
+    for (int r = 0; r < num; r++)
+        tri_error_destroy(&errs[r]);
+    free(errs);
+    return exit_code_of(status);
+}

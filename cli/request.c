@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Checking a request. */
+#include "cli/request.h"
+
+#include "cli/report.h"
+#include "data/split.h"
+#include "optim/lr_schedule.h"
+#include "spec/model_spec.h"
+#include "train/feed.h"
+#include "train/session.h"
+
+static void check_schedule(const struct tri_run_config *config, tri_error *err)
+{
+    if (config->train.train_iters == TRI_UNSET) {
+        tri_error_add(err, TRI_INVALID, "train_iters is not set; give the number of iterations");
+        return;
+    }
+    struct tri_lr_schedule schedule;
+    tri_lr_schedule_plan(&config->optim, config->train.train_iters, config->train.global_batch_size, err,
+                         &schedule);
+}
+
+int tri_cli_check_run(const char *command, const struct tri_run_config *config, int needs)
+{
+    struct tri_run_config copy = *config;
+    struct tri_model_spec *spec = NULL;
+    struct tri_placement *placement = NULL;
+    tri_error *err = tri_error_create();
+    tri_run_plan(&copy, NULL, tri_cli_world_size(config), false, 0, err, &spec, &placement);
+    if (needs & TRI_NEEDS_SCHEDULE)
+        check_schedule(&copy, err);
+    if ((needs & TRI_NEEDS_DATA) && !tri_feed_has(config, TRI_DATA_TRAIN))
+        tri_error_add(err, TRI_INVALID, "no training data; set data_path or train_data_path");
+    int exit_code = tri_error_count(err) > 0 ? tri_cli_refuse(err, command) : -1;
+    tri_placement_destroy(&placement);
+    tri_model_spec_destroy(&spec);
+    tri_error_destroy(&err);
+    return exit_code;
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading and printing a run's options. */
+#include "train/run_config.h"
+
+#include "shape/check.h"
+#include "shape/hf_config.h"
+#include "spec/family.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* "shape: PATH": the shape of an existing model; other shape keys go over it. */
+static const struct tri_option shape_from_rows[] = {
+    {.name = "shape_from", .type = TRI_OPTION_STRING, .offset = 0,
+     .help = "config.json, or a directory that has one, to take the shape from"},
+};
+static const struct tri_option_table shape_from_options = {
+    .section = "shape",
+    .rows = shape_from_rows,
+    .num_rows = 1,
+    .struct_bytes = TRI_OPTION_TEXT,
+    .scalar_row = "shape_from",
+};
+
+static const struct tri_option_table *const tables[] = {
+    &shape_from_options,    &tri_transformer_options, &tri_gpt_options,
+    &tri_spec_options,      &tri_placement_options,   &tri_train_options,
+    &tri_optim_options,     &tri_data_options,        &tri_checkpoint_options,
+    NULL,
+};
+
+const struct tri_option_table *const *tri_run_tables(void)
+{
+    return tables;
+}
+
+int tri_run_bind(struct tri_run_config *config, struct tri_option_binding *bindings)
+{
+    void *const structs[] = {
+        config->shape_from, &config->shape.transformer, &config->shape,
+        &config->spec,      &config->placement,         &config->train,
+        &config->optim,     &config->data,              &config->checkpoint,
+    };
+    int num = 0;
+    for (; tables[num]; num++)
+        bindings[num] = (struct tri_option_binding){.table = tables[num], .config = structs[num]};
+    return num;
+}
+
+void tri_run_config_set_defaults(struct tri_run_config *config)
+{
+    struct tri_option_binding bindings[TRI_RUN_MAX_BINDINGS];
+    memset(config, 0, sizeof *config);
+    int num = tri_run_bind(config, bindings);
+    for (int i = 0; i < num; i++)
+        tri_option_set_defaults(bindings[i].table, bindings[i].config);
+}
+
+/* Fills config's shape from a config.json. */
+static tri_status read_shape(const char *path, struct tri_gpt_config *shape, tri_error *err)
+{
+    char *text = NULL, model_type[64];
+    size_t bytes = 0;
+    TRI_TRY(tri_hf_config_load(path, err, &text, &bytes));
+    tri_status status = tri_hf_config_model_type(text, bytes, path, err, model_type, sizeof model_type);
+    const struct tri_family *family = status == TRI_OK ? tri_family_find(model_type) : NULL;
+    if (status == TRI_OK && !family)
+        status = tri_error_add(err, TRI_UNSUPPORTED, "'%s': no family reads the model_type '%s'", path,
+                               model_type);
+    if (status == TRI_OK)
+        status = tri_hf_config_read(family->config, text, bytes, path, err, shape, NULL);
+    free(text);
+    return status;
+}
+
+/* Every value that the file or a flag gave, so that it can be laid over a shape that was read later. */
+static void overlay(const struct tri_option_binding *given, void *onto)
+{
+    for (int r = 0; r < given->table->num_rows; r++) {
+        if (!given->origin[r])
+            continue;
+        char text[TRI_OPTION_LONG_TEXT];
+        tri_option_format(&given->table->rows[r], given->config, text, sizeof text);
+        tri_option_set(&given->table->rows[r], onto, text, "", NULL);
+    }
+}
+
+#define MAX_ROWS 128
+
+static tri_status read_sources(int argc, char **argv, struct tri_option_binding *bindings, int num,
+                               tri_error *err)
+{
+    const char **words = calloc((size_t)argc + 1, sizeof *words);
+    if (!words)
+        return tri_error_set(err, TRI_NOMEM, "out of memory for the arguments");
+    /* Flags go over the file, so words are read twice: first for the file's name. */
+    int num_words = 0;
+    tri_error *scratch = tri_error_create();
+    tri_option_read_flags(argc, argv, bindings, num, NULL, words, &num_words, scratch);
+    tri_error_destroy(&scratch);
+    for (int i = 0; i < num; i++) {
+        memset(bindings[i].origin, 0, MAX_ROWS);
+        tri_option_set_defaults(bindings[i].table, bindings[i].config);
+    }
+    if (num_words > 1)
+        tri_error_add(err, TRI_INVALID, "'%s' is one word too many; give one run file", words[1]);
+    if (num_words > 0)
+        tri_option_read_file(words[0], bindings, num, err);
+    tri_option_read_flags(argc, argv, bindings, num, NULL, words, &num_words, err);
+    free(words);
+    return tri_error_status(err);
+}
+
+tri_status tri_run_config_read(int argc, char **argv, struct tri_option_binding *own,
+                               struct tri_run_config *config, tri_error *err)
+{
+    struct tri_option_binding bindings[TRI_RUN_MAX_BINDINGS + 2];
+    unsigned char origins[TRI_RUN_MAX_BINDINGS + 2][MAX_ROWS] = {{0}};
+    struct tri_shape_short given;
+    tri_run_config_set_defaults(config);
+    int num = tri_run_bind(config, bindings);
+    struct tri_option_binding *transformer = &bindings[1], *gpt = &bindings[2];
+    bindings[num++] = (struct tri_option_binding){.table = &tri_shape_short_options, .config = &given};
+    tri_option_set_defaults(&tri_shape_short_options, &given);
+    if (own)
+        bindings[num++] = *own;
+    for (int i = 0; i < num; i++)
+        bindings[i].origin = origins[i];
+
+    read_sources(argc, argv, bindings, num, err);
+    tri_shape_apply_short(&given, transformer->origin, gpt->origin, &config->shape, err);
+    if (config->shape_from[0]) {
+        struct tri_gpt_config shape;
+        tri_gpt_config_set_defaults(&shape);
+        if (read_shape(config->shape_from, &shape, err) == TRI_OK) {
+            overlay(gpt, &shape);
+            overlay(transformer, &shape.transformer);
+            config->shape = shape;
+        }
+    }
+    tri_gpt_config_resolve(&config->shape);
+    return tri_error_status(err);
+}
+
+void tri_run_config_print(FILE *out, const struct tri_run_config *config, bool only_changed)
+{
+    struct tri_run_config copy = *config;
+    struct tri_option_binding bindings[TRI_RUN_MAX_BINDINGS];
+    int num = tri_run_bind(&copy, bindings);
+    tri_option_print_file(out, bindings, num, only_changed);
+}
