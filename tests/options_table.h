@@ -131,12 +131,19 @@ static const struct tri_option toy_flag_rows[] = {
 
 #define TOY_NUM(rows) ((int)(sizeof(rows) / sizeof((rows)[0])))
 
-static const struct tri_option_table toy_shape_table = {
-    "shape", toy_shape_rows, TOY_NUM(toy_shape_rows), sizeof(struct toy_shape)};
-static const struct tri_option_table toy_train_table = {
-    "train", toy_train_rows, TOY_NUM(toy_train_rows), sizeof(struct toy_train)};
-static const struct tri_option_table toy_flag_table = {"", toy_flag_rows, TOY_NUM(toy_flag_rows),
-                                                       sizeof(struct toy_flags)};
+static const struct tri_option_table toy_shape_table = {.section = "shape",
+                                                        .rows = toy_shape_rows,
+                                                        .num_rows = TOY_NUM(toy_shape_rows),
+                                                        .struct_bytes = sizeof(struct toy_shape),
+                                                        .scalar_row = "num_layers"};
+static const struct tri_option_table toy_train_table = {.section = "train",
+                                                        .rows = toy_train_rows,
+                                                        .num_rows = TOY_NUM(toy_train_rows),
+                                                        .struct_bytes = sizeof(struct toy_train)};
+static const struct tri_option_table toy_flag_table = {.section = "",
+                                                       .rows = toy_flag_rows,
+                                                       .num_rows = TOY_NUM(toy_flag_rows),
+                                                       .struct_bytes = sizeof(struct toy_flags)};
 
 struct toy {
     struct toy_shape shape;

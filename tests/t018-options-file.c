@@ -40,6 +40,8 @@ static void test_good_file(void **state)
     assert_string_equal(toy.train.override, "decoder.layers[*].self_attention=plain\nb=2");
     assert_int_equal(toy.train_origin[0], 1);
     assert_int_equal(toy.train_origin[2], 0);
+    assert_int_equal(toy_read(&toy, "shape: 24\n"), TRI_OK);
+    assert_int_equal(toy.shape.num_layers, 24);
     assert_int_equal(toy_read(&toy, ""), TRI_OK);
     assert_int_equal(toy_read(&toy, "# nothing\n"), TRI_OK);
     assert_int_equal(toy_read(&toy, "shape:\ntrain: ~\n"), TRI_OK);

@@ -66,7 +66,8 @@ struct tri_option_table {
     const struct tri_option *rows;
     int num_rows;
     size_t struct_bytes;
-    const char *scalar_row; /* the row that "section: value" sets; NULL: the section must be a map */
+    /* The row that "section: value" sets; NULL: the section must be a map. */
+    const char *scalar_row;
 };
 
 /* A table bound to the struct it fills. */

@@ -177,8 +177,8 @@ static bool reader_scalar_section(struct file_reader *reader, const char *sectio
         const struct tri_option_table *table = reader->bindings[i].table;
         if (!table->scalar_row || strcmp(table->section, section) != 0)
             continue;
-        struct tri_option_found found = tri_option_lookup(table->scalar_row, section,
-                                                          reader->bindings, reader->num_bindings);
+        struct tri_option_found found =
+            tri_option_lookup(table->scalar_row, section, reader->bindings, reader->num_bindings);
         reader_set(reader, found.row, found.binding->config, node);
         tri_option_note_origin(&found, TRI_OPTION_FROM_FILE);
         return true;
