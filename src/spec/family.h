@@ -36,3 +36,12 @@ const struct tri_family *tri_family_find(const char *name);
 const char *tri_family_list(void);
 /* The i-th row, NULL past the end. */
 const struct tri_family *tri_family_get(int i);
+
+/* Reads the config.json that path is or holds, by the family that it names: config is resolved and checked,
+   its family set. Every problem is added to err; notes say which values are defaults. *extra, if not NULL,
+   becomes the keys that do not concern the shape, for writing them back; the caller's to free(). */
+tri_status tri_gpt_config_read_hf(const char *path, tri_error *err, struct tri_gpt_config *config,
+                                  char **extra);
+/* The text of config.json for config; see tri_hf_config_write(). */
+tri_status tri_gpt_config_write_hf(const struct tri_gpt_config *config, const char *dtype,
+                                   const char *extra, tri_error *err, char **text);

@@ -92,7 +92,8 @@ static size_t no_scratch_count(int64_t n, int team_size)
     return 0;
 }
 
-/* Stands in after the failure has been noted, so that describe functions need no error path. */
+/* For counting without a backend; and it stands in after a failure has been noted, so that describe
+   functions need no error path. */
 static const struct tri_scratch_table no_scratch = {
     .name = "none",
     .bias_backward = no_scratch_rows,
@@ -111,6 +112,8 @@ const struct tri_scratch_table *tri_sizer_scratch(const struct tri_sizer *sizer,
     for (int i = 0; i < input->num_scratch; i++)
         if (strcmp(input->scratch[i].implementation, node->implementation) == 0)
             return input->scratch[i].table;
+    if (input->num_scratch == 0)
+        return &no_scratch;
     struct tri_sizer *noted = (struct tri_sizer *)sizer;
     if (noted->status == TRI_OK)
         noted->status =

@@ -40,7 +40,7 @@ struct tri_sizing_input {
     bool split_backward; /* the schedule uses BWD_INPUT and BWD_WEIGHT */
     bool shared_head;    /* embedding and head lie in one slice: a tied table is one parameter */
     struct tri_scratch_binding scratch[4];
-    int num_scratch;
+    int num_scratch; /* 0: no backend, every workspace counts as nothing; for counting parameters */
 };
 
 enum tri_row_class {

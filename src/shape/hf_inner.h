@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files behind shape/hf_config.h share. */
+#pragma once
+
+#include "shape/hf_config.h"
+
+#include <jansson.h>
+
+/* A shape option and the struct that holds it, at either level. */
+struct tri_hf_field {
+    const struct tri_option *row;
+    void *base;
+};
+struct tri_hf_field tri_hf_field_find(struct tri_gpt_config *config, const char *option);
+
+/* transformers' name of a nonlinearity to the option's choice and back; NULL if there is none. */
+const char *tri_hf_activation_choice(const char *name);
+const char *tri_hf_activation_name(const char *choice);
+/* "gelu, gelu_new, ..." for messages. */
+const char *tri_hf_activation_list(void);
+
+enum tri_hf_other { TRI_HF_HARMLESS, TRI_HF_OFF, TRI_HF_CHANGES, TRI_HF_UNKNOWN };
+/* What a key outside the family's table is; CHANGES: it asks for another function. */
+enum tri_hf_other tri_hf_other_key(const char *name, const json_t *value);
+
+/* Same value; 1 and 1.0 are the same. */
+bool tri_hf_json_equal(const json_t *a, const json_t *b);
+/* value on one line, cut where it is long. */
+void tri_hf_json_text(const json_t *value, char *buffer, size_t bytes);
+
+/* Reads text as one JSON object without duplicate keys; NULL with the problem in err. */
+json_t *tri_hf_parse(const char *text, size_t bytes, const char *name, tri_error *err);
+
+/* tri_hf_config_read() of a parsed object; *extra (may be NULL) is the caller's reference. */
+tri_status tri_hf_read_object(const struct tri_hf_family *family, const json_t *root,
+                              const char *name, tri_error *err, struct tri_gpt_config *config,
+                              json_t **extra);

@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* config.json to gpt_config, by a family's table of keys. */
+#include "shape/hf_inner.h"
+
+#include "shape/check.h"
+#include "shape/options.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define VALUE_TEXT 96
+
+struct reader {
+    const struct tri_hf_family *family;
+    const json_t *root;
+    const char *name; /* of the file, for messages */
+    tri_error *err;
+    int problems;
+    struct tri_gpt_config config;
+    json_t *extra;
+    char defaulted[1024]; /* "rope_theta 10000.0, mlp_bias false" */
+};
+
+#define PROBLEM(reader, status, ...)                                                               \
+    ((reader)->problems++, (void)tri_error_add((reader)->err, status, __VA_ARGS__))
+
+static void reader_wrong_type(struct reader *reader, const char *key, const json_t *value,
+                              const char *wanted)
+{
+    char text[VALUE_TEXT];
+    tri_hf_json_text(value, text, sizeof(text));
+    PROBLEM(reader, TRI_INVALID, "%s: '%s' is %s; it must be %s", reader->name, key, text, wanted);
+}
+
+/* The earlier key of the table that sets the same option, or NULL. */
+static const struct tri_hf_key *reader_twin(const struct reader *reader,
+                                            const struct tri_hf_key *key)
+{
+    for (const struct tri_hf_key *other = reader->family->keys; other < key; other++)
+        if (other->option && strcmp(other->option, key->option) == 0)
+            return other;
+    return NULL;
+}
+
+/* Sets key's option from text with the checks of its row. */
+static void reader_set(struct reader *reader, const struct tri_hf_key *key, const char *text)
+{
+    struct tri_hf_field field = tri_hf_field_find(&reader->config, key->option);
+    const struct tri_hf_key *twin = reader_twin(reader, key);
+    char before[TRI_OPTION_TEXT], after[TRI_OPTION_TEXT], where[4096 + 128];
+    tri_option_format(field.row, field.base, before, sizeof(before));
+    snprintf(where, sizeof(where), "%s: '%s'", reader->name, key->name);
+    if (tri_option_set(field.row, field.base, text, where, reader->err) != TRI_OK) {
+        reader->problems++;
+        return;
+    }
+    tri_option_format(field.row, field.base, after, sizeof(after));
+    if (twin && strcmp(before, after) != 0)
+        PROBLEM(reader, TRI_UNSUPPORTED,
+                "%s: '%s' %s and '%s' %s differ, but both are '%s' here; only equal values work",
+                reader->name, twin->name, before, key->name, after, key->option);
+}
+
+static void reader_field(struct reader *reader, const struct tri_hf_key *key, const json_t *value)
+{
+    struct tri_hf_field field = tri_hf_field_find(&reader->config, key->option);
+    bool may_be_null = key->default_json && strcmp(key->default_json, "null") == 0;
+    char text[VALUE_TEXT];
+    if (json_is_null(value) && may_be_null)
+        return;
+    if (field.row->type == TRI_OPTION_BOOL) {
+        if (!json_is_boolean(value))
+            reader_wrong_type(reader, key->name, value, "true or false");
+        else
+            reader_set(reader, key, json_is_true(value) ? "true" : "false");
+        return;
+    }
+    if (field.row->type == TRI_OPTION_INT && json_is_integer(value))
+        snprintf(text, sizeof(text), "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+    else if (field.row->type == TRI_OPTION_DOUBLE && json_is_number(value))
+        snprintf(text, sizeof(text), "%.17g", json_number_value(value));
+    else {
+        reader_wrong_type(reader, key->name, value,
+                          field.row->type == TRI_OPTION_INT ? "a whole number" : "a number");
+        return;
+    }
+    reader_set(reader, key, text);
+}
+
+static void reader_activation(struct reader *reader, const struct tri_hf_key *key,
+                              const json_t *value)
+{
+    const char *name = json_string_value(value);
+    const char *choice = name ? tri_hf_activation_choice(name) : NULL;
+    if (choice)
+        reader_set(reader, key, choice);
+    else
+        reader_wrong_type(reader, key->name, value, tri_hf_activation_list());
+}
+
+static void reader_token(struct reader *reader, const struct tri_hf_key *key, const json_t *value)
+{
+    char text[VALUE_TEXT];
+    const json_t *first = json_is_array(value) ? json_array_get(value, 0) : value;
+    if (json_is_null(value))
+        return;
+    size_t i;
+    json_t *item;
+    json_array_foreach(value, i, item) if (!json_is_integer(item) || json_integer_value(item) < 0)
+        first = NULL;
+    if (!first || !json_is_integer(first)) {
+        reader_wrong_type(reader, key->name, value, "a token id, a list of them, or null");
+        return;
+    }
+    snprintf(text, sizeof(text), "%" JSON_INTEGER_FORMAT, json_integer_value(first));
+    reader_set(reader, key, text);
+    if (json_is_array(value))
+        json_object_set(reader->extra, key->name, (json_t *)value);
+}
+
+static void reader_fixed(struct reader *reader, const struct tri_hf_key *key, const json_t *value,
+                         const json_t *wanted)
+{
+    char text[VALUE_TEXT];
+    if (tri_hf_json_equal(value, wanted))
+        return;
+    tri_hf_json_text(value, text, sizeof(text));
+    PROBLEM(reader, TRI_UNSUPPORTED, "%s: '%s' is %s; family '%s' is in this build with %s only",
+            reader->name, key->name, text, reader->family->model_type, key->default_json);
+}
+
+static void reader_value(struct reader *reader, const struct tri_hf_key *key, const json_t *value,
+                         const json_t *wanted)
+{
+    switch (key->kind) {
+    case TRI_HF_FIELD:
+    case TRI_HF_FIELD_OR_NULL:
+    case TRI_HF_ROPE_THETA:
+        reader_field(reader, key, value);
+        break;
+    case TRI_HF_NOT:
+        if (!json_is_boolean(value))
+            reader_wrong_type(reader, key->name, value, "true or false");
+        else
+            reader_set(reader, key, json_is_true(value) ? "false" : "true");
+        break;
+    case TRI_HF_ACTIVATION:
+        reader_activation(reader, key, value);
+        break;
+    case TRI_HF_TOKEN:
+        reader_token(reader, key, value);
+        break;
+    case TRI_HF_FIXED:
+        reader_fixed(reader, key, value, wanted);
+        break;
+    }
+}
+
+/* One of the objects that rotary settings lie in: only the plain kind is in this build. */
+static void reader_rope_object(struct reader *reader, const char *where, const json_t *object)
+{
+    if (!object || json_is_null(object))
+        return;
+    if (!json_is_object(object)) {
+        reader_wrong_type(reader, where, object, "an object or null");
+        return;
+    }
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)object, key, value)
+    {
+        char text[VALUE_TEXT];
+        bool is_type = strcmp(key, "rope_type") == 0 || strcmp(key, "type") == 0;
+        const char *type = is_type ? json_string_value(value) : NULL;
+        bool is_default = json_is_null(value) || (type && strcmp(type, "default") == 0);
+        bool is_partial = strcmp(key, "partial_rotary_factor") == 0 && !json_is_null(value) &&
+                          json_number_value(value) != 1.0;
+        tri_hf_json_text(value, text, sizeof(text));
+        if ((is_type && !is_default) || is_partial || json_is_object(value))
+            PROBLEM(reader, TRI_UNSUPPORTED,
+                    "%s: '%s.%s' %s is not in this build; only rope_type \"default\" over all "
+                    "channels works",
+                    reader->name, where, key, text);
+    }
+}
+
+/* The rotary base, wherever it stands; places that differ are a problem. NULL: nowhere. */
+static const json_t *reader_rope_theta(struct reader *reader, const char *key)
+{
+    static const char *const objects[] = {"rope_parameters", "rope_scaling"};
+    const json_t *found = json_object_get(reader->root, key);
+    const char *found_at = "";
+    if (json_is_null(found))
+        found = NULL;
+    for (int i = 0; i < 2; i++) {
+        const json_t *object = json_object_get(reader->root, objects[i]);
+        reader_rope_object(reader, objects[i], object);
+        const json_t *theta = json_object_get(object, key);
+        if (!theta || json_is_null(theta))
+            continue;
+        if (found && !tri_hf_json_equal(found, theta)) {
+            char first[VALUE_TEXT], second[VALUE_TEXT];
+            tri_hf_json_text(found, first, sizeof(first));
+            tri_hf_json_text(theta, second, sizeof(second));
+            PROBLEM(reader, TRI_INVALID,
+                    "%s: '%s%s' %s and '%s.%s' %s differ; leave one of them out", reader->name,
+                    found_at, key, first, objects[i], key, second);
+        }
+        if (!found) {
+            found = theta;
+            found_at = i == 0 ? "rope_parameters." : "rope_scaling.";
+        }
+    }
+    return found;
+}
+
+static void reader_note_default(struct reader *reader, const struct tri_hf_key *key)
+{
+    size_t used = strlen(reader->defaulted);
+    if (strcmp(key->default_json, "null") != 0 && key->kind != TRI_HF_FIXED)
+        snprintf(reader->defaulted + used, sizeof(reader->defaulted) - used, "%s%s %s",
+                 used ? ", " : "", key->name, key->default_json);
+}
+
+static void reader_key(struct reader *reader, const struct tri_hf_key *key)
+{
+    const json_t *value = key->kind == TRI_HF_ROPE_THETA ? reader_rope_theta(reader, key->name)
+                                                         : json_object_get(reader->root, key->name);
+    json_t *standard =
+        key->default_json ? json_loads(key->default_json, JSON_DECODE_ANY, NULL) : NULL;
+    TRI_ASSERT(standard || !key->default_json);
+    if (!value && standard)
+        reader_note_default(reader, key);
+    if (value || standard)
+        reader_value(reader, key, value ? value : standard, standard);
+    else
+        PROBLEM(reader, TRI_INVALID, "%s: '%s' is missing; family '%s' needs it", reader->name,
+                key->name, reader->family->model_type);
+    json_decref(standard);
+}
+
+static bool reader_knows(const struct reader *reader, const char *name)
+{
+    if (strcmp(name, "rope_parameters") == 0 || strcmp(name, "rope_scaling") == 0)
+        for (int i = 0; i < reader->family->num_keys; i++)
+            if (reader->family->keys[i].kind == TRI_HF_ROPE_THETA)
+                return true;
+    for (int i = 0; i < reader->family->num_keys; i++)
+        if (strcmp(reader->family->keys[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+/* Keys outside the family's table: kept, noted or refused. */
+static void reader_others(struct reader *reader)
+{
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)reader->root, key, value)
+    {
+        char text[VALUE_TEXT];
+        if (reader_knows(reader, key))
+            continue;
+        tri_hf_json_text(value, text, sizeof(text));
+        enum tri_hf_other other = tri_hf_other_key(key, value);
+        if (other == TRI_HF_CHANGES) {
+            PROBLEM(reader, TRI_UNSUPPORTED,
+                    "%s: '%s' %s changes what the model computes and is not in this build for "
+                    "family '%s'",
+                    reader->name, key, text, reader->family->model_type);
+            continue;
+        }
+        if (other == TRI_HF_UNKNOWN)
+            tri_error_note(reader->err, "%s: '%s' is not a key of family '%s'; kept, not used",
+                           reader->name, key, reader->family->model_type);
+        if (strcmp(key, "pad_token_id") == 0 && !json_is_null(value))
+            tri_error_note(reader->err,
+                           "%s: 'pad_token_id' %s keeps that row of the embedding from being "
+                           "trained in transformers; here it is trained",
+                           reader->name, text);
+        if (strcmp(key, "model_type") != 0 && strcmp(key, "architectures") != 0)
+            json_object_set(reader->extra, key, value);
+    }
+}
+
+static tri_status reader_finish(struct reader *reader)
+{
+    if (reader->problems)
+        return TRI_INVALID;
+    snprintf(reader->config.family, sizeof(reader->config.family), "%s",
+             reader->family->model_type);
+    tri_gpt_config_resolve(&reader->config);
+    TRI_TRY(tri_gpt_config_check(&reader->config, reader->err));
+    if (reader->defaulted[0])
+        tri_error_note(reader->err, "%s does not say %s: the defaults of family '%s'", reader->name,
+                       reader->defaulted, reader->family->model_type);
+    return TRI_OK;
+}
+
+tri_status tri_hf_read_object(const struct tri_hf_family *family, const json_t *root,
+                              const char *name, tri_error *err, struct tri_gpt_config *config,
+                              json_t **extra)
+{
+    struct reader reader = {
+        .family = family, .root = root, .name = name, .err = err, .extra = json_object()};
+    if (!reader.extra)
+        return tri_error_set(err, TRI_NOMEM, "out of memory while reading '%s'", name);
+    tri_gpt_config_set_defaults(&reader.config);
+    for (int i = 0; i < family->num_constants; i++) {
+        struct tri_hf_field field = tri_hf_field_find(&reader.config, family->constants[i].option);
+        TRI_ASSERT(tri_option_set(field.row, field.base, family->constants[i].text, name, err) ==
+                   TRI_OK);
+    }
+    for (int i = 0; i < family->num_keys; i++)
+        reader_key(&reader, &family->keys[i]);
+    reader_others(&reader);
+    tri_status status = reader_finish(&reader);
+    if (status == TRI_OK) {
+        *config = reader.config;
+        if (extra)
+            *extra = json_incref(reader.extra);
+    }
+    json_decref(reader.extra);
+    return status;
+}
+
+tri_status tri_hf_config_read(const struct tri_hf_family *family, const char *text,
+                              size_t text_bytes, const char *name, tri_error *err,
+                              struct tri_gpt_config *config, char **extra)
+{
+    json_t *root = tri_hf_parse(text, text_bytes, name, err);
+    if (!root)
+        return TRI_INVALID;
+    json_t *others = NULL;
+    struct tri_gpt_config made;
+    tri_status status = tri_hf_read_object(family, root, name, err, &made, &others);
+    json_decref(root);
+    TRI_TRY(status);
+    char *others_text = json_dumps(others, JSON_COMPACT | JSON_SORT_KEYS | JSON_REAL_PRECISION(17));
+    json_decref(others);
+    if (!others_text)
+        return tri_error_set(err, TRI_NOMEM, "out of memory while reading '%s'", name);
+    *config = made;
+    if (extra)
+        *extra = others_text;
+    else
+        free(others_text);
+    return TRI_OK;
+}

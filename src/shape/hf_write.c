@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * gpt_config to config.json. What is written is read back and compared: a shape that a family cannot say
+ * is refused instead of saved as another one.
+ */
+#include "shape/hf_inner.h"
+
+#include "shape/check.h"
+#include "shape/options.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Options that are no part of the function that a config.json describes. */
+static const char *const not_compared[] = {
+    "hidden_dropout",
+    "attention_dropout",
+    "init_method_std",
+    "seq_length",
+    "make_vocab_size_divisible_by",
+    "bos_token_id",
+    "eos_token_id",
+    "family",
+    NULL,
+};
+static const char *const rotary_only[] = {"rotary_base", "rotary_percent", "rotary_interleaved",
+                                          NULL};
+
+static bool is_listed(const char *const *list, const char *name)
+{
+    for (; *list; list++)
+        if (strcmp(*list, name) == 0)
+            return true;
+    return false;
+}
+
+/* The value of a number or boolean option; a new reference. */
+static json_t *write_field(const struct tri_hf_field *field)
+{
+    const char *at = (const char *)field->base + field->row->offset;
+    int64_t whole;
+    double real;
+    bool flag;
+    switch (field->row->type) {
+    case TRI_OPTION_INT:
+        memcpy(&whole, at, sizeof(whole));
+        return whole == TRI_UNSET ? json_null() : json_integer(whole);
+    case TRI_OPTION_DOUBLE:
+        memcpy(&real, at, sizeof(real));
+        return json_real(real);
+    case TRI_OPTION_BOOL:
+        memcpy(&flag, at, sizeof(flag));
+        return json_boolean(flag);
+    case TRI_OPTION_CHOICE:
+    case TRI_OPTION_STRING:
+    case TRI_OPTION_STRINGS:
+    case TRI_OPTION_INTS:
+    case TRI_OPTION_MAP:
+        break;
+    }
+    TRI_ASSERT(!"a key of a family's table is a number or a boolean");
+    return NULL;
+}
+
+/* True when option, left unset, would become what it is. */
+static bool is_derived(const struct tri_gpt_config *config, const char *option)
+{
+    struct tri_gpt_config other = *config;
+    struct tri_hf_field field = tri_hf_field_find(&other, option);
+    int64_t unset = TRI_UNSET, before, after;
+    char *at = (char *)field.base + field.row->offset;
+    memcpy(&before, at, sizeof(before));
+    memcpy(at, &unset, sizeof(unset));
+    tri_gpt_config_resolve(&other);
+    memcpy(&after, at, sizeof(after));
+    return before == after;
+}
+
+/* The value of key for config; a new reference. before is what the extra keys hold under its name. */
+static json_t *write_key(const struct tri_hf_key *key, struct tri_gpt_config *config,
+                         const json_t *before)
+{
+    struct tri_hf_field field = {.row = NULL};
+    if (key->option)
+        field = tri_hf_field_find(config, key->option);
+    char choice[TRI_OPTION_TEXT];
+    json_t *value = NULL;
+    switch (key->kind) {
+    case TRI_HF_FIELD_OR_NULL:
+        return is_derived(config, key->option) ? json_null() : write_field(&field);
+    case TRI_HF_FIELD:
+    case TRI_HF_ROPE_THETA:
+        return write_field(&field);
+    case TRI_HF_NOT:
+        value = write_field(&field);
+        return json_is_true(value) ? json_false() : json_true();
+    case TRI_HF_ACTIVATION:
+        tri_option_format(field.row, field.base, choice, sizeof(choice));
+        return json_string(tri_hf_activation_name(choice));
+    case TRI_HF_TOKEN:
+        value = write_field(&field);
+        if (json_is_array(before) && json_equal(json_array_get(before, 0), value)) {
+            json_decref(value);
+            value = json_copy((json_t *)before);
+        }
+        return value;
+    case TRI_HF_FIXED:
+        return json_loads(key->default_json, JSON_DECODE_ANY, NULL);
+    }
+    return NULL;
+}
+
+/* The whole object; NULL when out of memory or extra is no JSON object. */
+static json_t *write_object(const struct tri_hf_family *family, struct tri_gpt_config *config,
+                            const char *dtype, const char *extra)
+{
+    json_t *root = json_loads(extra ? extra : "{}", 0, NULL);
+    if (!json_is_object(root)) {
+        json_decref(root);
+        return NULL;
+    }
+    int failed = 0;
+    for (int i = 0; i < family->num_keys; i++) {
+        const struct tri_hf_key *key = &family->keys[i];
+        json_t *before = json_object_get(root, key->name);
+        failed |= json_object_set_new(root, key->name, write_key(key, config, before));
+    }
+    const char *dtype_key = json_object_get(root, "dtype") ? "dtype" : "torch_dtype";
+    failed |= json_object_set_new(root, dtype_key, json_string(dtype));
+    failed |= json_object_set_new(root, "model_type", json_string(family->model_type));
+    failed |= json_object_set_new(root, "architectures", json_pack("[s]", family->architecture));
+    if (failed) {
+        json_decref(root);
+        return NULL;
+    }
+    return root;
+}
+
+/* Compares the options of one table; returns the number of differences, added to err. */
+static int compare_table(const struct tri_option_table *table, const void *wanted, const void *got,
+                         bool rotary, const char *family, tri_error *err)
+{
+    int problems = 0;
+    for (int i = 0; i < table->num_rows; i++) {
+        const struct tri_option *row = &table->rows[i];
+        char a[TRI_OPTION_TEXT], b[TRI_OPTION_TEXT];
+        if (is_listed(not_compared, row->name) || (!rotary && is_listed(rotary_only, row->name)))
+            continue;
+        tri_option_format(row, wanted, a, sizeof(a));
+        tri_option_format(row, got, b, sizeof(b));
+        if (strcmp(a, b) == 0)
+            continue;
+        problems++;
+        tri_error_add(err, TRI_UNSUPPORTED, "family '%s' cannot hold '%s' %s; its models have %s",
+                      family, row->name, a, b);
+    }
+    return problems;
+}
+
+/* Reads root back and compares it with config. */
+static tri_status write_compare(const struct tri_hf_family *family,
+                                const struct tri_gpt_config *config, const json_t *root,
+                                tri_error *err)
+{
+    struct tri_gpt_config wanted = *config, got;
+    tri_error *inner = tri_error_create(); /* notes about defaults are of no interest here */
+    tri_status status = tri_hf_read_object(family, root, "config.json", inner, &got, NULL);
+    if (status != TRI_OK)
+        tri_error_append(err, inner);
+    tri_error_destroy(&inner);
+    TRI_TRY(status);
+    if (wanted.transformer.add_bias_linear) /* says the same and more */
+        wanted.transformer.add_qkv_bias = got.transformer.add_qkv_bias;
+    bool rotary = wanted.position_embedding_type == TRI_POSITION_ROPE;
+    int problems = compare_table(&tri_gpt_options, &wanted, &got, rotary, family->model_type, err);
+    problems += compare_table(&tri_transformer_options, &wanted.transformer, &got.transformer,
+                              rotary, family->model_type, err);
+    return problems ? TRI_UNSUPPORTED : TRI_OK;
+}
+
+/* The shortest precision at which every real number reads back to itself. */
+static char *write_text(const json_t *root)
+{
+    for (int precision = 15; precision <= 17; precision++) {
+        char *text = json_dumps(root, JSON_INDENT(2) | JSON_SORT_KEYS |
+                                          JSON_REAL_PRECISION((size_t)precision));
+        json_t *back = text ? json_loads(text, 0, NULL) : NULL;
+        bool same = back && json_equal(back, root);
+        json_decref(back);
+        if (same || precision == 17)
+            return text;
+        free(text);
+    }
+    return NULL;
+}
+
+tri_status tri_hf_config_write(const struct tri_hf_family *family,
+                               const struct tri_gpt_config *config, const char *dtype,
+                               const char *extra, tri_error *err, char **text)
+{
+    struct tri_gpt_config copy = *config;
+    json_t *root = write_object(family, &copy, dtype, extra);
+    if (!root)
+        return tri_error_set(err, TRI_INVALID,
+                             "cannot make config.json: the keys kept from the original are no JSON "
+                             "object, or memory is short");
+    tri_status status = write_compare(family, config, root, err);
+    char *body = status == TRI_OK ? write_text(root) : NULL;
+    json_decref(root);
+    TRI_TRY(status);
+    size_t length = body ? strlen(body) : 0;
+    char *whole = body ? realloc(body, length + 2) : NULL;
+    if (!whole) {
+        free(body);
+        return tri_error_set(err, TRI_NOMEM, "out of memory while making config.json");
+    }
+    memcpy(whole + length, "\n", 2);
+    *text = whole;
+    return TRI_OK;
+}
+
+bool tri_hf_config_fits(const struct tri_hf_family *family, const struct tri_gpt_config *config)
+{
+    char *text = NULL;
+    bool fits = tri_hf_config_write(family, config, "float32", NULL, NULL, &text) == TRI_OK;
+    free(text);
+    return fits;
+}
