@@ -94,6 +94,9 @@ static void test_groups_equal_megatron(void **state)
     int checked = 0;
     json_array_foreach(json_object_get(root, "cases"), index, item)
     {
+        const char *order = json_string_value(json_object_get(item, "order"));
+        if (strcmp(order, "tp-cp-ep-dp-pp") != 0 && strcmp(order, "tp-cp-ep-pp-dp") != 0)
+            continue; /* trine has these two orders */
         tri_error *err = tri_error_create();
         struct tri_grid grid;
         tri_status status = plan_case(item, err, &grid);
