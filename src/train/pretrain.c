@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The training loop. */
+#include "train/pretrain.h"
+
+#include "train/feed.h"
+#include "train/resume.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+/* One rank's run. */
+struct run {
+    const struct tri_pretrain_request *request;
+    struct tri_session *session;
+    tri_session_state *state;
+    tri_metrics *metrics;      /* NULL but on rank 0 */
+    tri_feed *train, *valid;   /* valid: NULL without evaluation */
+    struct tri_lr_schedule schedule;
+    struct tri_progress progress;
+    int64_t saved_iteration;   /* of the newest checkpoint of this run, -1: none */
+    double start_seconds;
+};
+
+static bool evaluates(const struct tri_run_config *config)
+{
+    return config->train.eval_interval != TRI_UNSET && tri_feed_has(config, TRI_DATA_VALID);
+}
+
+static tri_status open_data(struct run *run)
+{
+    struct tri_session *session = run->session;
+    const struct tri_run_config *config = &session->config;
+    TRI_TRY(tri_feed_create(session, TRI_DATA_TRAIN, tri_feed_samples(config, TRI_DATA_TRAIN), &run->train));
+    if (!evaluates(config))
+        return TRI_OK;
+    return tri_feed_create(session, TRI_DATA_VALID, config->train.eval_iters * config->train.global_batch_size,
+                           &run->valid);
+}
+
+static tri_status start(struct run *run)
+{
+    struct tri_session *session = run->session;
+    const struct tri_run_config *config = &session->config;
+    bool resumed = false;
+    TRI_TRY(tri_lr_schedule_plan(&config->optim, config->train.train_iters, config->train.global_batch_size,
+                                 session->err, &run->schedule));
+    TRI_TRY(tri_group_agree(session->context->all, open_data(run)));
+    TRI_TRY(tri_session_state_create(session, &run->state));
+    TRI_TRY(tri_session_state_start(run->state, &run->progress, &run->schedule, &resumed));
+    run->saved_iteration = resumed ? run->progress.iteration : -1;
+
+    double limit = 0;
+    TRI_TRY(tri_measure_limit(session, &limit));
+    if (session->world->rank != 0)
+        return TRI_OK;
+    TRI_TRY(tri_metrics_create(session, &run->request->observer, limit, &run->metrics));
+    tri_metrics_line(run->metrics, "machine limit %.1f GFLOP/s (measured matrix product, %d ranks x %d threads)",
+                     limit / 1e9, session->world->size, tri_team_size(session->team));
+    if (resumed)
+        tri_metrics_line(run->metrics, "resumed after iteration %" PRId64 ", %" PRId64 " samples",
+                         run->progress.iteration, run->progress.consumed_samples);
+    return TRI_OK;
+}
+
+static tri_status evaluate(struct run *run)
+{
+    struct tri_evaluation evaluation;
+    TRI_TRY(tri_evaluate(run->session, tri_feed_source(run->valid), run->session->config.train.eval_iters,
+                         &evaluation));
+    double loss = tri_evaluation_loss(&evaluation);
+    if (run->metrics)
+        tri_metrics_line(run->metrics,
+                         "evaluation at iteration %" PRId64 " | validation loss %.6f | perplexity %.6g",
+                         run->progress.iteration, loss, exp(loss));
+    return TRI_OK;
+}
+
+static tri_status save(struct run *run)
+{
+    const char *folder = run->session->config.checkpoint.save;
+    if (!folder[0] || run->saved_iteration == run->progress.iteration)
+        return TRI_OK;
+    TRI_TRY(tri_session_state_save(run->state, &run->progress));
+    run->saved_iteration = run->progress.iteration;
+    if (run->metrics)
+        tri_metrics_line(run->metrics, "saved %s/iter_%07" PRId64, folder, run->progress.iteration);
+    return TRI_OK;
+}
+
+static bool divides(int64_t interval, int64_t iteration)
+{
+    return interval != TRI_UNSET && iteration % interval == 0;
+}
+
+/* Whether this rank was asked to stop, by a signal or by the clock. */
+static bool stop_asked(const struct run *run)
+{
+    double limit = run->session->config.train.exit_duration_in_mins;
+    if (run->request->cancel && tri_cancel_requested(run->request->cancel))
+        return true;
+    return !isnan(limit) && tri_clock_seconds() - run->start_seconds > limit * 60.0;
+}
+
+/* One iteration; *stop tells whether the run ends here on request. */
+static tri_status iterate(struct run *run, bool *stop)
+{
+    const struct tri_run_config *config = &run->session->config;
+    struct tri_step_result result;
+    TRI_TRY(tri_step_run(run->session, tri_feed_source(run->train), &run->schedule, stop_asked(run),
+                         &run->progress, &result));
+    int64_t iteration = run->progress.iteration;
+    tri_status logged = TRI_OK;
+    if (run->metrics)
+        logged = tri_metrics_step(run->metrics, &run->progress, &result);
+    if (config->train.log_json[0])
+        TRI_TRY(tri_group_agree(run->session->context->all, logged));
+    if (run->valid && divides(config->train.eval_interval, iteration))
+        TRI_TRY(evaluate(run));
+    *stop = result.stop || divides(config->train.exit_interval, iteration);
+    if (*stop || divides(config->checkpoint.save_interval, iteration))
+        TRI_TRY(save(run));
+    return TRI_OK;
+}
+
+static tri_status train(struct run *run)
+{
+    bool stop = false;
+    while (run->progress.iteration < run->session->config.train.train_iters && !stop)
+        TRI_TRY(iterate(run, &stop));
+    if (run->metrics)
+        tri_metrics_flush(run->metrics, &run->progress);
+    TRI_TRY(save(run));
+    bool done = run->progress.iteration >= run->session->config.train.train_iters;
+    /* Nobody leaves while another still writes. */
+    TRI_TRY(tri_group_barrier(run->session->context->all));
+    return done ? TRI_OK : TRI_STOPPED;
+}
+
+tri_status tri_pretrain(void *arg, tri_world *world)
+{
+    const struct tri_pretrain_request *request = arg;
+    struct run run = {.request = request, .start_seconds = tri_clock_seconds()};
+    struct tri_session_request session = {
+        .config = request->config,
+        .world = world,
+        .hooks = request->hooks,
+        .extensions = request->extensions,
+        .num_extensions = request->num_extensions,
+    };
+    tri_status status = tri_session_create(&session, &run.session);
+    if (status == TRI_OK)
+        status = start(&run);
+    if (status == TRI_OK)
+        status = train(&run);
+    tri_metrics_destroy(&run.metrics);
+    tri_session_state_destroy(&run.state);
+    tri_feed_destroy(&run.valid);
+    tri_feed_destroy(&run.train);
+    tri_session_destroy(&run.session);
+    return status;
+}

@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lists of pieces, and what is saved beside them. */
+#include "train/resume.h"
+
+#include "optim/optimizer.h"
+#include "shape/hf_config.h"
+#include "spec/family.h"
+#include "train/reconcile.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct tri_session_state {
+    struct tri_session *session;
+    tri_arena *arena;
+    struct tri_checkpoint_model model;
+    struct tri_state_list weights, grads;
+    struct tri_state_list moments[4];
+    int num_moments;
+    void *staging;
+    int64_t first_iteration; /* of this run */
+};
+
+/* Every parameter of the whole model once, in model order. */
+static tri_status list_model(tri_session_state *state)
+{
+    const struct tri_placement *placement = state->session->placement;
+    int num = 0, num_units = placement->spec->num_units;
+    for (int u = 0; u < num_units; u++)
+        num += placement->units[u].num_params;
+    const struct tri_param_spec **params = tri_arena_alloc(state->arena, (size_t)(num + 1) * sizeof *params);
+    TRI_CHECK(params, state->session->err, TRI_NOMEM, "out of memory for the list of parameters");
+    num = 0;
+    for (int u = 0; u < num_units; u++)
+        for (int i = 0; i < placement->units[u].num_params; i++)
+            if (!placement->units[u].params[i].tied_copy)
+                params[num++] = &placement->units[u].params[i];
+    const struct tri_gpt_config *shape = &placement->spec->shape;
+    state->model = (struct tri_checkpoint_model){
+        .family = tri_family_find(shape->family),
+        .vocab_size = shape->vocab_size,
+        .tied = !shape->untie_embeddings_and_output_weights,
+        .num_params = num,
+        .params = params,
+    };
+    TRI_CHECK(state->model.family, state->session->err, TRI_UNSUPPORTED,
+              "no family writes this shape as a Hugging Face directory (family '%s')", shape->family);
+    return TRI_OK;
+}
+
+/* Tied copies and what every tp rank holds are written once. */
+static bool may_write(const tri_session_state *state, const struct tri_param_spec *spec)
+{
+    return !spec->tied_copy && (spec->cut_dim >= 0 || state->session->context->tp->rank == 0);
+}
+
+static void add_piece(const tri_session_state *state, struct tri_state_list *list,
+                      const struct tri_param_spec *spec, int64_t first, int64_t end, float *data, bool writes)
+{
+    if (first >= end)
+        return;
+    struct tri_state_tensor *pieces = (struct tri_state_tensor *)list->tensors;
+    pieces[list->num++] = (struct tri_state_tensor){
+        .spec = spec,
+        .tp_rank = state->session->context->tp->rank,
+        .tp_size = state->session->context->tp->size,
+        .first = first,
+        .count = end - first,
+        .data = data,
+        .writes = writes && may_write(state, spec),
+    };
+}
+
+static tri_status start_list(tri_session_state *state, struct tri_state_list *list, int max)
+{
+    list->num = 0;
+    list->tensors = tri_arena_alloc(state->arena, (size_t)(max + 1) * sizeof *list->tensors);
+    TRI_CHECK(list->tensors, state->session->err, TRI_NOMEM, "out of memory for the list of pieces");
+    return TRI_OK;
+}
+
+/* Whole parameters, of which each dp rank writes its share. */
+static tri_status list_params(tri_session_state *state, struct tri_state_list *list, bool gradients)
+{
+    const struct tri_model *model = state->session->model;
+    const tri_group *dp = state->session->context->dp;
+    TRI_TRY(start_list(state, list, 3 * model->num_params));
+    for (int i = 0; i < model->num_params; i++) {
+        const struct tri_param *param = &model->params[i];
+        float *data = tri_tensor_f32(gradients ? &param->grad : &param->value);
+        int64_t n = param->plan->elements;
+        int64_t first = n * dp->rank / dp->size, end = n * (dp->rank + 1) / dp->size;
+        add_piece(state, list, param->spec, 0, first, data, false);
+        add_piece(state, list, param->spec, first, end, data + first, true);
+        add_piece(state, list, param->spec, end, n, data + end, false);
+    }
+    return TRI_OK;
+}
+
+/* This rank's shards; without sharding all dp ranks hold the same and the first writes. */
+static tri_status list_moments(tri_session_state *state)
+{
+    struct tri_session *session = state->session;
+    const struct tri_optimizer_row *row = tri_optimizer_get(session->config.optim.optimizer);
+    const struct tri_model *model = session->model;
+    bool sharded = session->placement->config.use_distributed_optimizer;
+    state->num_moments = row->num_moments;
+    for (int m = 0; m < row->num_moments; m++) {
+        TRI_TRY(start_list(state, &state->moments[m], model->num_shards));
+        state->moments[m].name = row->moment_names[m];
+        for (int i = 0; i < model->num_shards; i++) {
+            const struct tri_shard *shard = &model->shards[i];
+            add_piece(state, &state->moments[m], shard->param->spec, shard->first,
+                      shard->first + shard->value.dims[0], tri_optimizer_moment(model, m, shard->state),
+                      sharded || session->context->dp->rank == 0);
+        }
+    }
+    return TRI_OK;
+}
+
+static tri_status fill_lists(tri_session_state *state)
+{
+    TRI_TRY(list_model(state));
+    TRI_TRY(list_params(state, &state->weights, false));
+    int row = tri_rank_plan_row(&state->session->plan, "checkpoint", "staging");
+    TRI_CHECK(row >= 0, state->session->err, TRI_BUG, "the plan has no staging for checkpoints");
+    state->staging = tri_context_row(state->session->context, row, 0);
+    if (state->session->request.forward_only)
+        return TRI_OK;
+    TRI_TRY(list_params(state, &state->grads, true));
+    return list_moments(state);
+}
+
+tri_status tri_session_state_create(struct tri_session *session, tri_session_state **result)
+{
+    tri_session_state *state = calloc(1, sizeof *state);
+    if (!state)
+        return tri_error_set(session->err, TRI_NOMEM, "out of memory for the state's lists");
+    state->session = session;
+    state->arena = tri_arena_create();
+    tri_status status = state->arena ? fill_lists(state)
+                                     : tri_error_set(session->err, TRI_NOMEM, "out of memory for the lists");
+    if (status != TRI_OK) {
+        tri_session_state_destroy(&state);
+        return status;
+    }
+    *result = state;
+    return TRI_OK;
+}
+
+void tri_session_state_destroy(tri_session_state **result)
+{
+    tri_session_state *state = *result;
+    if (!state)
+        return;
+    tri_arena_destroy(&state->arena);
+    free(state);
+    *result = NULL;
+}
+
+/* The effective options as text; *text is the caller's to free(). */
+static tri_status options_text(const tri_session_state *state, char **text)
+{
+    size_t bytes = 0;
+    FILE *out = open_memstream(text, &bytes);
+    TRI_CHECK(out, state->session->err, TRI_NOMEM, "out of memory for the options");
+    tri_run_config_print(out, &state->session->config, false);
+    fclose(out);
+    return TRI_OK;
+}
+
+static tri_status save_texts(tri_session_state *state, struct tri_checkpoint_save *save,
+                             struct tri_checkpoint_state *texts)
+{
+    struct tri_session *session = state->session;
+    const char *tokenizer = session->config.data.tokenizer;
+    char *options = NULL, *config_json = NULL;
+    TRI_TRY(tri_hf_config_write(state->model.family->config, &session->spec->shape, "float32", NULL,
+                                session->err, &config_json));
+    tri_status status = options_text(state, &options);
+    texts->options = options;
+    save->config_json = config_json;
+    save->copies = &tokenizer;
+    save->num_copies = tokenizer[0] ? 1 : 0;
+    if (status == TRI_OK)
+        status = tri_checkpoint_save(session->context->all, save, session->err);
+    free(options);
+    free(config_json);
+    return status;
+}
+
+tri_status tri_session_state_save(tri_session_state *state, const struct tri_progress *progress)
+{
+    struct tri_session *session = state->session;
+    const struct tri_checkpoint_config *config = &session->config.checkpoint;
+    struct tri_checkpoint_state numbers = {
+        .iteration = progress->iteration,
+        .consumed_samples = progress->consumed_samples,
+        .consumed_tokens = progress->consumed_samples * session->config.shape.seq_length,
+        .schedule_position = progress->schedule_samples,
+        .optimizer_steps = progress->updates,
+    };
+    struct tri_checkpoint_save save = {
+        .folder = config->save,
+        .model = &state->model,
+        .state = &numbers,
+        .weights = state->weights,
+        .moments = state->moments,
+        .num_moments = config->no_save_optim ? 0 : state->num_moments,
+        .file_limit = (int64_t)(config->max_shard_size_gb * 1e9),
+        .first_iteration = state->first_iteration,
+        .staging = state->staging,
+    };
+    return save_texts(state, &save, &numbers);
+}
+
+static tri_status load(tri_session_state *state, const char *dir, bool moments)
+{
+    struct tri_checkpoint_load request = {
+        .dir = dir,
+        .model = &state->model,
+        .weights = state->weights,
+        .moments = state->moments,
+        .num_moments = moments ? state->num_moments : 0,
+        .staging = state->staging,
+    };
+    return tri_checkpoint_load(state->session->context->all, &request, state->session->err);
+}
+
+tri_status tri_session_state_load_weights(tri_session_state *state, const char *dir)
+{
+    return load(state, dir, false);
+}
+
+static bool is_model(const char *path)
+{
+    char file[TRI_OPTION_TEXT + 16];
+    snprintf(file, sizeof file, "%s/config.json", path);
+    return access(file, F_OK) == 0;
+}
+
+/* The directory that the options name; NULL: start anew. */
+static tri_status find_dir(tri_session_state *state, const char **dir, bool *is_run)
+{
+    const struct tri_checkpoint_config *config = &state->session->config.checkpoint;
+    tri_error *err = state->session->err;
+    *dir = NULL;
+    *is_run = false;
+    if (!config->load[0])
+        return TRI_OK;
+    if (config->ckpt_step != TRI_UNSET)
+        TRI_TRY(tri_checkpoint_find_step(config->load, config->ckpt_step, state->arena, err, dir));
+    else if (is_model(config->load))
+        *dir = config->load;
+    else
+        TRI_TRY(tri_checkpoint_find_latest(config->load, state->arena, err, dir));
+    if (!*dir) {
+        TRI_CHECK(!config->exit_on_missing_checkpoint, err, TRI_IO,
+                  "'%s' holds no checkpoint, and exit_on_missing_checkpoint is set", config->load);
+        return TRI_OK;
+    }
+    *is_run = tri_checkpoint_has_state(*dir);
+    return TRI_OK;
+}
+
+/* Reads the saved options and holds their schedule against this run's. */
+static tri_status reconcile(tri_session_state *state, const struct tri_checkpoint_state *saved,
+                            const char *dir, struct tri_lr_schedule *schedule)
+{
+    struct tri_session *session = state->session;
+    if (!saved->options)
+        return TRI_OK;
+    struct tri_run_config *config = tri_arena_alloc(state->arena, sizeof *config);
+    TRI_CHECK(config, session->err, TRI_NOMEM, "out of memory for the saved options");
+    struct tri_option_binding bindings[TRI_RUN_MAX_BINDINGS];
+    struct tri_lr_schedule theirs;
+    tri_run_config_set_defaults(config);
+    int num = tri_run_bind(config, bindings);
+    TRI_TRY(tri_option_read_text(saved->options, strlen(saved->options), dir, bindings, num, session->err));
+    TRI_TRY(tri_lr_schedule_plan(&config->optim, config->train.train_iters, config->train.global_batch_size,
+                                 session->err, &theirs));
+    return tri_lr_schedule_reconcile(&theirs, &session->config.optim, dir, session->err, schedule);
+}
+
+static tri_status take_up(tri_session_state *state, const char *dir, struct tri_progress *progress,
+                          struct tri_lr_schedule *schedule)
+{
+    struct tri_session *session = state->session;
+    struct tri_checkpoint_state saved;
+    TRI_TRY(tri_checkpoint_read_state(dir, state->arena, session->err, &saved));
+    TRI_TRY(reconcile(state, &saved, dir, schedule));
+    TRI_TRY(load(state, dir, !session->config.checkpoint.no_load_optim));
+    *progress = (struct tri_progress){
+        .iteration = saved.iteration,
+        .consumed_samples = saved.consumed_samples,
+        .schedule_samples = saved.schedule_position,
+        .updates = session->config.checkpoint.no_load_optim ? 0 : saved.optimizer_steps,
+    };
+    state->first_iteration = saved.iteration;
+    return TRI_OK;
+}
+
+tri_status tri_session_state_start(tri_session_state *state, struct tri_progress *progress,
+                                   struct tri_lr_schedule *schedule, bool *found)
+{
+    const char *dir;
+    bool is_run;
+    *progress = (struct tri_progress){0};
+    *found = false;
+    TRI_TRY(tri_group_agree(state->session->context->all, find_dir(state, &dir, &is_run)));
+    if (!dir)
+        return tri_params_initialise(state->session->context, state->session->model->params);
+    if (!is_run || state->session->config.checkpoint.finetune)
+        return load(state, dir, false);
+    *found = true;
+    return take_up(state, dir, progress, schedule);
+}
+
+tri_status tri_session_state_write_grads(tri_session_state *state, const char *folder)
+{
+    struct tri_session *session = state->session;
+    char *config_json = NULL;
+    TRI_TRY(tri_hf_config_write(state->model.family->config, &session->spec->shape, "float32", NULL,
+                                session->err, &config_json));
+    struct tri_checkpoint_state numbers = {.iteration = 1};
+    struct tri_checkpoint_save save = {
+        .folder = folder,
+        .model = &state->model,
+        .state = &numbers,
+        .weights = state->grads,
+        .config_json = config_json,
+        .staging = state->staging,
+    };
+    tri_status status = tri_checkpoint_save(session->context->all, &save, session->err);
+    free(config_json);
+    return status;
+}
