@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Element-wise nonlinearities and their slopes, eight elements at a time: one inline body per
+ * direction, compiled once for each kind.
+ */
+#include "kernels/cpu_fast/cpu_fast.h"
+#include "kernels/cpu_fast/cut.h"
+#include "kernels/cpu_fast/vmath.h"
+#include "kernels/rows.h"
+
+#define INV_SQRT_TWO_PI      0.39894228040143267794f
+#define TWO_SQRT_TWO_OVER_PI 1.59576912160573071176f
+#define GELU_TANH_CUBIC      0.044715f
+/* Beyond this the tanh form is flat; larger values would overflow in its cube. */
+#define GELU_TANH_FLAT 20.0f
+
+struct activation {
+    struct tri_rows y, x, dy; /* y is dx in backward */
+    enum tri_activation kind;
+    struct fast_cut cut;
+};
+
+/* tanh form: 0.5 (1 + tanh u) = logistic(2 u) */
+static inline v8f activation_gelu_tanh(v8f x, v8f *slope)
+{
+    v8f flat = v8_set(GELU_TANH_FLAT);
+    v8f near = v8_max(v8_set(0.0f) - flat, v8_min(flat, x));
+    v8f square = v8_set(GELU_TANH_CUBIC) * near * near, rest;
+    v8f two_u = v8_set(TWO_SQRT_TWO_OVER_PI) * near * (v8_set(1.0f) + square);
+    v8f s = v8_logistic(two_u, &rest);
+    v8f du = v8_set(TWO_SQRT_TWO_OVER_PI) * (v8_set(1.0f) + v8_set(3.0f) * square);
+    *slope = s + near * s * rest * du;
+    return x * s;
+}
+
+/* f(x) and *slope = f'(x) of the plain kind or of the one inside a gated kind. */
+static inline v8f activation_value(enum tri_activation kind, v8f x, v8f *slope)
+{
+    v8f rest, density;
+    if (kind == TRI_ACTIVATION_GELU || kind == TRI_ACTIVATION_GEGLU) {
+        v8f phi = v8_normal(x, &density);
+        *slope = phi + x * v8_set(INV_SQRT_TWO_PI) * density;
+        return x * phi;
+    }
+    if (kind == TRI_ACTIVATION_GELU_TANH || kind == TRI_ACTIVATION_GEGLU_TANH)
+        return activation_gelu_tanh(x, slope);
+    if (kind == TRI_ACTIVATION_SILU || kind == TRI_ACTIVATION_SWIGLU) {
+        v8f s = v8_logistic(x, &rest);
+        *slope = s + x * s * rest;
+        return x * s;
+    }
+    v8i is_negative = x < v8_set(0.0f);
+    *slope = v8_select(x > v8_set(0.0f), v8_set(1.0f), v8_set(0.0f));
+    return v8_select(is_negative, v8_set(0.0f), x);
+}
+
+static inline __attribute__((always_inline)) void
+activation_row(enum tri_activation kind, float *y, const float *x, const float *up, int64_t n)
+{
+    v8f slope;
+    int64_t c = 0;
+    for (; c + V8 <= n; c += V8) {
+        v8f value = activation_value(kind, v8_load(x + c), &slope);
+        v8_store(y + c, up ? value * v8_load(up + c) : value);
+    }
+    if (c < n) {
+        v8f value = activation_value(kind, v8_load_part(x + c, n - c, 0), &slope);
+        v8_store_part(y + c, up ? value * v8_load_part(up + c, n - c, 0) : value, n - c);
+    }
+}
+
+static inline __attribute__((always_inline)) void
+activation_row_backward(enum tri_activation kind, float *dx, const float *dy, const float *x,
+                        const float *up, float *dup, int64_t n)
+{
+    for (int64_t c = 0; c < n; c += V8) {
+        bool is_whole = c + V8 <= n;
+        int64_t m = n - c;
+        v8f slope, g = is_whole ? v8_load(dy + c) : v8_load_part(dy + c, m, 0);
+        v8f xc = is_whole ? v8_load(x + c) : v8_load_part(x + c, m, 0);
+        v8f value = activation_value(kind, xc, &slope);
+        if (up) {
+            v8f u = is_whole ? v8_load(up + c) : v8_load_part(up + c, m, 0), du = g * value;
+            g = g * u;
+            if (is_whole)
+                v8_store(dup + c, du);
+            else
+                v8_store_part(dup + c, du, m);
+        }
+        if (is_whole)
+            v8_store(dx + c, g * slope);
+        else
+            v8_store_part(dx + c, g * slope, m);
+    }
+}
+
+/* One call per kind, so that the compiler sees a constant. */
+static void activation_any(enum tri_activation kind, float *y, const float *x, const float *up,
+                           int64_t n)
+{
+    switch (kind) {
+    case TRI_ACTIVATION_GELU:
+    case TRI_ACTIVATION_GEGLU:
+        activation_row(TRI_ACTIVATION_GELU, y, x, up, n);
+        break;
+    case TRI_ACTIVATION_GELU_TANH:
+    case TRI_ACTIVATION_GEGLU_TANH:
+        activation_row(TRI_ACTIVATION_GELU_TANH, y, x, up, n);
+        break;
+    case TRI_ACTIVATION_SILU:
+    case TRI_ACTIVATION_SWIGLU:
+        activation_row(TRI_ACTIVATION_SILU, y, x, up, n);
+        break;
+    case TRI_ACTIVATION_RELU:
+    case TRI_NUM_ACTIVATIONS:
+        activation_row(TRI_ACTIVATION_RELU, y, x, up, n);
+        break;
+    }
+}
+
+static void activation_any_backward(enum tri_activation kind, float *dx, const float *dy,
+                                    const float *x, const float *up, float *dup, int64_t n)
+{
+    switch (kind) {
+    case TRI_ACTIVATION_GELU:
+    case TRI_ACTIVATION_GEGLU:
+        activation_row_backward(TRI_ACTIVATION_GELU, dx, dy, x, up, dup, n);
+        break;
+    case TRI_ACTIVATION_GELU_TANH:
+    case TRI_ACTIVATION_GEGLU_TANH:
+        activation_row_backward(TRI_ACTIVATION_GELU_TANH, dx, dy, x, up, dup, n);
+        break;
+    case TRI_ACTIVATION_SILU:
+    case TRI_ACTIVATION_SWIGLU:
+        activation_row_backward(TRI_ACTIVATION_SILU, dx, dy, x, up, dup, n);
+        break;
+    case TRI_ACTIVATION_RELU:
+    case TRI_NUM_ACTIVATIONS:
+        activation_row_backward(TRI_ACTIVATION_RELU, dx, dy, x, up, dup, n);
+        break;
+    }
+}
+
+static void activation_task(void *arg, int64_t task, int member)
+{
+    (void)member;
+    const struct activation *t = arg;
+    struct fast_piece piece = fast_cut_piece(&t->cut, task);
+    for (int64_t r = piece.first_row; r < piece.end_row; r++) {
+        const float *x = tri_rows_get(&t->x, r) + piece.first_column;
+        const float *up = tri_activation_is_gated(t->kind) ? x + t->cut.C : NULL;
+        activation_any(t->kind, tri_rows_get(&t->y, r) + piece.first_column, x, up, piece.count);
+    }
+}
+
+void tri_fast_activation(struct tri_queue *q, struct tri_tensor y, struct tri_tensor x,
+                         enum tri_activation kind)
+{
+    struct activation t = {.y = tri_rows_of(y), .x = tri_rows_of(x), .kind = kind};
+    t.cut = fast_cut(t.y.num, t.y.columns);
+    tri_team_run(q->team, activation_task, &t, t.cut.num_tasks);
+}
+
+static void activation_backward_task(void *arg, int64_t task, int member)
+{
+    (void)member;
+    const struct activation *t = arg;
+    struct fast_piece piece = fast_cut_piece(&t->cut, task);
+    bool is_gated = tri_activation_is_gated(t->kind);
+    for (int64_t r = piece.first_row; r < piece.end_row; r++) {
+        float *dx = tri_rows_get(&t->y, r) + piece.first_column;
+        const float *x = tri_rows_get(&t->x, r) + piece.first_column;
+        const float *dy = tri_rows_get(&t->dy, r) + piece.first_column;
+        activation_any_backward(t->kind, dx, dy, x, is_gated ? x + t->cut.C : NULL,
+                                is_gated ? dx + t->cut.C : NULL, piece.count);
+    }
+}
+
+void tri_fast_activation_backward(struct tri_queue *q, struct tri_tensor dx, struct tri_tensor dy,
+                                  struct tri_tensor x, enum tri_activation kind)
+{
+    struct activation t = {
+        .y = tri_rows_of(dx), .x = tri_rows_of(x), .dy = tri_rows_of(dy), .kind = kind};
+    t.cut = fast_cut(t.dy.num, t.dy.columns);
+    tri_team_run(q->team, activation_backward_task, &t, t.cut.num_tasks);
+}
