@@ -1,5 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # base/ and tensor/, and the house rules: headers, includes, format, names.
+tri_script_test(t001-headers LABELS quick)
+tri_script_test(t002-includes LABELS quick)
+tri_script_test(t003-format LABELS quick)
+tri_script_test(t004-names LABELS quick)
+tri_script_test(t005-banned LABELS quick)
+tri_script_test(t006-install)
 tri_test(t010-status ROOMS base LABELS quick)
 tri_test(t011-arena ROOMS base LABELS quick)
 tri_test(t012-dtype ROOMS base LABELS quick)
@@ -15,3 +21,5 @@ tri_test(t021-log ROOMS base LABELS quick)
 tri_test(t022-file ROOMS base LABELS quick)
 tri_test(t030-tensor ROOMS tensor LABELS quick)
 tri_test(t031-storage ROOMS tensor LABELS quick)
+tri_fuzz(options ROOMS base)
+tri_fuzz(json ROOMS base)
