@@ -49,6 +49,9 @@ static inline tri_status ranks_one(void *arg, tri_world *world)
     struct ranks_body *call = arg;
     tri_status status = call->body(call->arg, world);
     call->ranks->status[world->rank] = status;
+    /* threads does this by itself, a program does it for its own process. */
+    if (status != TRI_OK)
+        world->abandon(world, tri_error_message(world->err, 0));
     return status;
 }
 
@@ -62,7 +65,11 @@ static inline tri_status ranks_run(struct ranks *ranks, double seconds, tri_rank
     if (ranks->backend == BACKEND_THREADS)
         return tri_threads_run(ranks->num, seconds, tri_reduce_in_order, ranks_one, &call,
                                ranks->errs);
-    return ranks_one(&call, ranks->world);
+    tri_status status = ranks_one(&call, ranks->world);
+    /* The messages stand where threads has them. */
+    if (ranks->world->rank > 0)
+        tri_error_append(ranks->errs[ranks->world->rank], ranks->errs[0]);
+    return status;
 }
 
 static inline void ranks_pass(struct ranks *ranks, tri_rank_fn *body, void *arg)

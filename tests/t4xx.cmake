@@ -3,3 +3,24 @@
 tri_test(t400-comm ROOMS comm kernels ARGS self LABELS quick)
 tri_test(t400-comm ROOMS comm kernels ARGS threads LABELS quick)
 tri_test(t401-reduce ROOMS comm kernels LABELS quick)
+tri_test(t402-comm-failure ROOMS comm kernels ARGS threads LABELS quick)
+
+# tri_mpi_test(name NUM_RANKS program [arguments])
+function(tri_mpi_test name num_ranks program)
+  add_test(NAME ${name} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/run_mpi.sh ${num_ranks}
+                                $<TARGET_FILE:${program}> ${ARGN}
+           WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
+  set_tests_properties(${name} PROPERTIES LABELS mpi SKIP_RETURN_CODE 77)
+endfunction()
+
+if(MPI_C_FOUND)
+  foreach(num_ranks 1 3 8)
+    tri_mpi_test(t400-comm-mpi-${num_ranks} ${num_ranks} t400-comm mpi)
+  endforeach()
+  foreach(case stall fail chain circle abandon absent trace self flip_refused)
+    tri_mpi_test(t402-comm-failure-mpi-${case} 4 t402-comm-failure mpi ${case})
+  endforeach()
+  add_test(NAME t402-comm-hang COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/t402-comm-hang.sh
+                                       $<TARGET_FILE:t402-comm-failure>)
+  set_tests_properties(t402-comm-hang PROPERTIES LABELS mpi SKIP_RETURN_CODE 77)
+endif()
