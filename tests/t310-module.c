@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Every module alone on one rank, with both tables of kernels and dropout on: its gradients against difference
- * quotients, joint backward against its halves bit for bit, a slot planned for more rows and positions,
- * teams, and writes that stay inside the rows of the record.
+ * Every module alone on one rank, with both tables of kernels and dropout on: its gradients against
+ * difference quotients, joint backward against its halves bit for bit, a slot planned for more rows
+ * and positions, teams, and writes that stay inside the rows of the record.
  */
 #include "harness/nn_fixture.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One rank of harness/nn_fixture.h: the record, its memory, the values, and one walk through the module. */
+/* One rank of harness/nn_fixture.h: the record, its memory, the values, and one walk through the
+   module. */
 #include "nn_fixture.h"
 
 #include "base/rng.h"
@@ -202,7 +203,8 @@ static void param_fill(const struct nn_rank *rank, struct tri_param *param)
     free(values);
 }
 
-/* Random tokens, labels of which some are ignored, weights, positions with a gap, sample numbers. */
+/* Random tokens, labels of which some are ignored, weights, positions with a gap, sample numbers.
+   */
 static void microbatch_fill(struct nn_rank *rank, int64_t vocab_size)
 {
     int64_t b = rank->way->rows, s = rank->way->length;
@@ -344,9 +346,9 @@ static void rank_create_edges(struct nn_rank *rank)
     }
 }
 
-static tri_status rank_build(struct nn_rank *rank)
+struct tri_build nn_rank_build(struct nn_rank *rank)
 {
-    struct tri_build build = {
+    return (struct tri_build){
         .err = rank->err,
         .queue = &rank->queue,
         .size = &rank->size,
@@ -363,6 +365,24 @@ static tri_status rank_build(struct nn_rank *rank)
         .kernels = {{"plain", tri_kernels_cpu_ref()}, {"fused", tri_kernels_cpu_fast()}},
         .num_kernels = 2,
     };
+}
+
+struct tri_tensor nn_rank_row(const struct nn_rank *rank, int module, const char *name)
+{
+    for (int i = 0; i < rank->size.num_rows; i++) {
+        const struct tri_size_row *row = &rank->size.rows[i];
+        const struct nn_region *region = row->row_class == TRI_ROW_RUN ? &rank->run : &rank->work;
+        if (row->module == module && strcmp(row->name, name) == 0)
+            return tri_tensor_view(region_get(region) + row->offset, row->dtype, row->num_dims,
+                                   row->dims);
+    }
+    TRI_ASSERT(!"a row of that name");
+    return (struct tri_tensor){.data = NULL};
+}
+
+static tri_status rank_build(struct nn_rank *rank)
+{
+    struct tri_build build = nn_rank_build(rank);
     TRI_TRY(tri_build_module(&build, rank->alone.units, &rank->module));
     TRI_ASSERT(build.next == rank->size.num_modules);
     return TRI_OK;
@@ -386,8 +406,8 @@ tri_status nn_rank_create(struct nn_rank *rank, tri_world *world)
     int64_t tokens = rank->way->rows * rank->way->length;
     int64_t vocab_size = rank->model->shape.vocab_size;
     microbatch_fill(rank, vocab_size);
-    rank->views = calloc((size_t)(rank->size.num_modules + 3) * TRI_VIEWS_PER_MODULE,
-                         sizeof(*rank->views));
+    rank->views =
+        calloc((size_t)(rank->size.num_modules + 3) * TRI_VIEWS_PER_MODULE, sizeof(*rank->views));
     rank->logits = calloc((size_t)(tokens * vocab_size), sizeof(float));
     rank->token_loss = calloc((size_t)tokens, sizeof(float));
     rank->slot = (struct tri_slot){.microbatch = &rank->microbatch,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Running a case on all its ranks, joining what they made into global tensors, comparing two such results. */
+/* Running a case on all its ranks, joining what they made into global tensors, comparing two such
+   results. */
 #include "nn_fixture.h"
 
 #include "kernels/reduce.h"
@@ -124,7 +125,8 @@ static void note_disagreement(struct nn_result *result, const char *name, int ra
              name);
 }
 
-/* One value of a tensor from one rank: adds partial sums, else keeps the first and compares the rest. */
+/* One value of a tensor from one rank: adds partial sums, else keeps the first and compares the
+   rest. */
 static void join_value(struct nn_result *result, struct nn_tensor *tensor, char *seen,
                        int64_t element, float value, bool is_partial, int rank)
 {
@@ -176,8 +178,8 @@ static void join_gradient(struct nn_result *result, const struct run *run, int i
             if (element < elements)
                 join_value(result, tensor, seen, element, value, is_partial, r);
             else if (value != 0)
-                snprintf(result->problem, sizeof(result->problem),
-                         "padding of '%s' has a gradient", spec->name);
+                snprintf(result->problem, sizeof(result->problem), "padding of '%s' has a gradient",
+                         spec->name);
         }
     }
     free(seen);
