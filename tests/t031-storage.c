@@ -58,6 +58,25 @@ static void test_storage(void **state)
     tri_storage_destroy(&storage);
 }
 
+static void test_gaps(void **state)
+{
+    (void)state;
+    tri_storage *storage = NULL;
+    for (int round = 0; round < 2; round++) {
+        assert_int_equal(tri_storage_create(&tri_device_host, "work", 4096, NULL, &storage),
+                         TRI_OK);
+        unsigned char *bytes = tri_storage_get(storage, 0);
+        memset(bytes, 1, 4096);
+        tri_storage_close_gap(storage, 1024, 64);
+        bytes[1023] = bytes[1088] = 2;
+        tri_storage_open_gap(storage, 1024, 64);
+        assert_int_equal(bytes[1024], 1);
+        tri_storage_close_gap(storage, 2048, 2048);
+        tri_storage_close_gap(storage, 4096, 0);
+        tri_storage_destroy(&storage);
+    }
+}
+
 static void test_empty_storage(void **state)
 {
     (void)state;
@@ -87,7 +106,7 @@ static void test_too_much(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_device), cmocka_unit_test(test_storage),
+        cmocka_unit_test(test_device), cmocka_unit_test(test_storage), cmocka_unit_test(test_gaps),
         cmocka_unit_test(test_empty_storage), cmocka_unit_test(test_too_much)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #define ARENA_BLOCK_BYTES 65536
+#define ARENA_MAX_BYTES   ((size_t)1 << 36) /* more is a mistake in a size */
 
 struct arena_block {
     struct arena_block *next;
@@ -42,7 +43,7 @@ void tri_arena_destroy(tri_arena **arena)
 
 void *tri_arena_alloc(tri_arena *arena, size_t bytes)
 {
-    if (bytes > SIZE_MAX / 2)
+    if (bytes > ARENA_MAX_BYTES)
         return NULL;
     size_t align = alignof(max_align_t);
     size_t rounded = (bytes + align - 1) / align * align;

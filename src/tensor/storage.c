@@ -5,6 +5,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define STORAGE_HAS_SANITIZER 1
+#endif
+#elif defined(__SANITIZE_ADDRESS__)
+#define STORAGE_HAS_SANITIZER 1
+#endif
+
+#ifdef STORAGE_HAS_SANITIZER
+#include <sanitizer/asan_interface.h>
+#else
+#define ASAN_POISON_MEMORY_REGION(address, size)   ((void)(address), (void)(size))
+#define ASAN_UNPOISON_MEMORY_REGION(address, size) ((void)(address), (void)(size))
+#endif
+
 #define STORAGE_PAINT 0xa5
 
 struct tri_storage {
@@ -41,8 +56,10 @@ void tri_storage_destroy(tri_storage **storage)
     tri_storage *old = *storage;
     if (!old)
         return;
-    if (old->address)
+    if (old->address) {
+        tri_storage_open_gap(old, 0, old->bytes); /* the next mapping may lie here */
         old->device->free(old->address, old->bytes);
+    }
     free(old);
     *storage = NULL;
 }
@@ -85,4 +102,18 @@ size_t tri_storage_highest(const tri_storage *storage)
         highest--;
     storage->device->unmap(&queue, storage->address, host);
     return highest;
+}
+
+void tri_storage_close_gap(tri_storage *storage, size_t offset, size_t bytes)
+{
+    TRI_ASSERT(offset <= storage->bytes && bytes <= storage->bytes - offset);
+    if (storage->device == &tri_device_host && bytes > 0)
+        ASAN_POISON_MEMORY_REGION(storage->address + offset, bytes);
+}
+
+void tri_storage_open_gap(tri_storage *storage, size_t offset, size_t bytes)
+{
+    TRI_ASSERT(offset <= storage->bytes && bytes <= storage->bytes - offset);
+    if (storage->device == &tri_device_host && bytes > 0)
+        ASAN_UNPOISON_MEMORY_REGION(storage->address + offset, bytes);
 }
