@@ -2,81 +2,37 @@
 /* Getting at a config.json: the file's bytes, its JSON, its model_type. */
 #include "shape/hf_inner.h"
 
-#include <errno.h>
+#include "base/file.h"
+#include "base/json.h"
+
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #define LARGEST_FILE ((size_t)16 << 20)
-
-/* Reads an open file; size comes from the caller and is not trusted. */
-static tri_status load_bytes(FILE *file, const char *path, tri_error *err, char **text,
-                             size_t *bytes)
-{
-    size_t room = 65536, used = 0;
-    char *buffer = malloc(room);
-    while (buffer) {
-        used += fread(buffer + used, 1, room - used, file);
-        if (used < room || used > LARGEST_FILE)
-            break;
-        char *larger = realloc(buffer, 2 * room);
-        if (!larger)
-            free(buffer);
-        buffer = larger;
-        room *= 2;
-    }
-    if (!buffer)
-        return tri_error_set(err, TRI_NOMEM, "out of memory while reading '%s'", path);
-    if (ferror(file) || used > LARGEST_FILE) {
-        free(buffer);
-        if (used > LARGEST_FILE)
-            return tri_error_set(err, TRI_INVALID,
-                                 "'%s' has more than %zu bytes, too many for a config.json", path,
-                                 LARGEST_FILE);
-        return tri_error_set(err, TRI_IO, "cannot read '%s': %s", path, strerror(errno));
-    }
-    *text = buffer;
-    *bytes = used;
-    return TRI_OK;
-}
 
 tri_status tri_hf_config_load(const char *path, tri_error *err, char **text, size_t *bytes)
 {
     char inner[4096];
     struct stat status;
-    TRI_CHECK(stat(path, &status) == 0, err, TRI_IO, "cannot open '%s': %s", path, strerror(errno));
-    if (S_ISDIR(status.st_mode)) {
+    if (stat(path, &status) == 0 && S_ISDIR(status.st_mode)) {
         int length = snprintf(inner, sizeof(inner), "%s/config.json", path);
-        TRI_CHECK(length > 0 && (size_t)length < sizeof(inner), err, TRI_INVALID,
-                  "path '%.64s...' is too long", path);
+        if (length < 0 || (size_t)length >= sizeof(inner))
+            return tri_error_add(err, TRI_INVALID, "path '%.64s...' is too long", path);
         path = inner;
-    } else {
-        TRI_CHECK(S_ISREG(status.st_mode), err, TRI_IO, "'%s' is neither a file nor a directory",
-                  path);
     }
-    FILE *file = fopen(path, "rb");
-    TRI_CHECK(file, err, TRI_IO, "cannot open '%s': %s", path, strerror(errno));
-    tri_status result = load_bytes(file, path, err, text, bytes);
-    fclose(file);
-    return result;
+    return tri_file_read(path, LARGEST_FILE, err, text, bytes);
 }
 
 json_t *tri_hf_parse(const char *text, size_t bytes, const char *name, tri_error *err)
 {
-    json_error_t problem;
-    json_t *root = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &problem);
-    if (!root) {
-        tri_error_add(err, TRI_INVALID, "%s:%d:%d: not a complete JSON object: %s", name,
-                      problem.line, problem.column, problem.text);
+    json_t *root;
+    if (tri_json_read_text(text, bytes, name, err, &root) != TRI_OK)
         return NULL;
-    }
-    if (!json_is_object(root)) {
-        tri_error_add(err, TRI_INVALID, "'%s' holds no JSON object; a config.json is one", name);
-        json_decref(root);
-        return NULL;
-    }
-    return root;
+    struct tri_json json = {.object = root, .name = name, .err = err};
+    if (tri_json_check_object(&json) == TRI_OK)
+        return root;
+    json_decref(root);
+    return NULL;
 }
 
 tri_status tri_hf_config_model_type(const char *text, size_t text_bytes, const char *name,
@@ -88,9 +44,9 @@ tri_status tri_hf_config_model_type(const char *text, size_t text_bytes, const c
     const char *type = json_string_value(json_object_get(root, "model_type"));
     tri_status status = TRI_OK;
     if (!type)
-        status =
-            tri_error_add(err, TRI_INVALID,
-                          "'%s' has no 'model_type'; it says which family the model is of", name);
+        status = tri_error_add(
+            err, TRI_INVALID, "%s: 'model_type' is missing or no text; it names the model's family",
+            name);
     else
         snprintf(buffer, bytes, "%s", type);
     json_decref(root);

@@ -3,19 +3,20 @@
  * Fuzzer of the config.json reader: any bytes give a config or a message, and a config that was read is
  * written as text that reads back to the same config.
  */
+#include "replay.h"
+
 #include "spec/family.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void check_round_trip(const struct tri_family *family, const struct tri_gpt_config *config,
                              const char *extra)
 {
     struct tri_gpt_config again;
     char *text = NULL, *extra_again = NULL, *second = NULL;
-    TRI_ASSERT(tri_hf_config_write(family->config, config, "float32", extra, NULL, &text) == TRI_OK);
+    TRI_ASSERT(tri_hf_config_write(family->config, config, "float32", extra, NULL, &text) ==
+               TRI_OK);
     TRI_ASSERT(tri_hf_config_read(family->config, text, strlen(text), "again", NULL, &again,
                                   &extra_again) == TRI_OK);
     TRI_ASSERT(tri_hf_config_write(family->config, &again, "float32", extra_again, NULL, &second) ==

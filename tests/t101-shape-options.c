@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The option rows of section shape: defaults, short forms, both levels in one section. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "t1-shapes.h"
+
+#include <math.h>
+
+static void test_defaults(void **state)
+{
+    (void)state;
+    struct tri_gpt_config c;
+    tri_gpt_config_set_defaults(&c);
+    const struct tri_transformer_config *t = &c.transformer;
+    assert_int_equal(t->num_layers, TRI_UNSET);
+    assert_int_equal(t->num_query_groups, TRI_UNSET);
+    assert_int_equal(t->normalization, TRI_NORM_LAYERNORM);
+    assert_int_equal(t->activation_func, TRI_ACT_GELU_TANH);
+    assert_true(t->add_bias_linear && !t->add_qkv_bias && !t->gated_linear_unit);
+    assert_true(t->layernorm_epsilon == 1e-5 && t->init_method_std == 0.02);
+    assert_true(t->hidden_dropout == 0.1 && t->attention_dropout == 0.1);
+    assert_int_equal(c.position_embedding_type, TRI_POSITION_LEARNED);
+    assert_true(c.rotary_base == 10000 && c.rotary_percent == 1);
+    assert_int_equal(c.make_vocab_size_divisible_by, 128);
+    assert_int_equal(c.bos_token_id, TRI_UNSET);
+    assert_string_equal(c.family, "");
+}
+
+/* Reads a run file's shape section into all three tables, and applies short forms. */
+static tri_status read_shape(const char *text, struct tri_gpt_config *config, tri_error *err)
+{
+    static unsigned char transformer_origin[64], gpt_origin[64];
+    struct tri_shape_short given;
+    memset(transformer_origin, 0, sizeof(transformer_origin));
+    memset(gpt_origin, 0, sizeof(gpt_origin));
+    tri_gpt_config_set_defaults(config);
+    tri_option_set_defaults(&tri_shape_short_options, &given);
+    struct tri_option_binding bindings[] = {
+        {&tri_transformer_options, &config->transformer, transformer_origin},
+        {&tri_gpt_options, config, gpt_origin},
+        {&tri_shape_short_options, &given, NULL},
+    };
+    TRI_TRY(tri_option_read_text(text, strlen(text), "run.yaml", bindings, 3, err));
+    return tri_shape_apply_short(&given, transformer_origin, gpt_origin, config, err);
+}
+
+static void test_short_forms(void **state)
+{
+    (void)state;
+    tri_error *err = tri_error_create();
+    struct tri_gpt_config c;
+    assert_int_equal(read_shape("shape:\n  num_layers: 2\n  vocab_size: 32k\n  swiglu: true\n"
+                                "  normalization: rmsnorm\n  disable_bias_linear: true\n"
+                                "  use_rotary_position_embeddings: true\n  norm_epsilon: 1e-6\n"
+                                "  group_query_attention: true\n  num_query_groups: 4\n",
+                                &c, err),
+                     TRI_OK);
+    assert_int_equal(c.vocab_size, 32000);
+    assert_int_equal(c.transformer.activation_func, TRI_ACT_SILU);
+    assert_true(c.transformer.gated_linear_unit && !c.transformer.add_bias_linear);
+    assert_int_equal(c.transformer.normalization, TRI_NORM_RMSNORM);
+    assert_int_equal(c.position_embedding_type, TRI_POSITION_ROPE);
+    assert_true(c.transformer.layernorm_epsilon == 1e-6);
+    assert_int_equal(c.transformer.num_query_groups, 4);
+    assert_int_equal(read_shape("shape: {group_query_attention: true}", &c, err), TRI_OK);
+    assert_int_equal(c.transformer.num_query_groups, 1); /* as in Megatron-LM */
+    tri_error_destroy(&err);
+}
+
+static void test_short_forms_that_clash(void **state)
+{
+    (void)state;
+    tri_error *err = tri_error_create();
+    struct tri_gpt_config c;
+    assert_int_equal(read_shape("shape: {swiglu: true, activation_func: gelu, norm_epsilon: 1e-6, "
+                                "layernorm_epsilon: 1e-5, disable_bias_linear: true, "
+                                "add_bias_linear: false}",
+                                &c, err),
+                     TRI_INVALID);
+    assert_int_equal(tri_error_count(err), 2);
+    assert_true(error_says(err, "'swiglu' means 'activation_func' silu, but 'activation_func' gelu "
+                                "was given as well"));
+    assert_true(error_says(err, "'norm_epsilon' means 'layernorm_epsilon'"));
+    tri_error_destroy(&err);
+}
+
+static void test_bad_rows(void **state)
+{
+    (void)state;
+    tri_error *err = tri_error_create();
+    struct tri_gpt_config c;
+    assert_int_equal(read_shape("shape: {num_layers: 0, vocab_size: 3g, normalization: BatchNorm, "
+                                "hidden_size: 1.5, rotary_base: -1}",
+                                &c, err),
+                     TRI_INVALID);
+    assert_int_equal(tri_error_count(err), 5);
+    tri_error_destroy(&err);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_defaults),
+        cmocka_unit_test(test_short_forms),
+        cmocka_unit_test(test_short_forms_that_clash),
+        cmocka_unit_test(test_bad_rows),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

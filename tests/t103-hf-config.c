@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * config.json: round trips of the golden configs, both rotary spellings (N-01), class defaults, what is
+ * refused, and hostile files.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "t1-shapes.h"
+
+#include "base/json.h"
+#include "spec/family.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+static tri_status read_text(const char *family, const char *text, tri_error *err,
+                            struct tri_gpt_config *config, char **extra)
+{
+    tri_error_clear(err);
+    return tri_hf_config_read(tri_family_find(family)->config, text, strlen(text), "config.json",
+                              err, config, extra);
+}
+
+/* The original as we spell it: rope_theta outside. */
+static json_t *canonical(const char *path)
+{
+    json_t *root = NULL;
+    assert_int_equal(tri_json_read_file(path, 1 << 20, NULL, &root), TRI_OK);
+    json_t *rope = json_object_get(root, "rope_parameters");
+    if (rope)
+        json_object_set(root, "rope_theta", json_object_get(rope, "rope_theta"));
+    json_object_del(root, "rope_parameters");
+    return root;
+}
+
+static void check_round_trip(const char *path, const char *family)
+{
+    tri_error *err = tri_error_create();
+    struct tri_gpt_config config, again;
+    char *extra = NULL, *text = NULL, *second = NULL, *extra_again = NULL;
+    assert_int_equal(tri_gpt_config_read_hf(path, err, &config, &extra), TRI_OK);
+    assert_int_equal(tri_error_note_count(err), 0);
+    assert_string_equal(config.family, family);
+    assert_int_equal(tri_gpt_config_write_hf(&config, "float32", extra, err, &text), TRI_OK);
+    json_t *got = NULL, *wanted = canonical(path);
+    assert_int_equal(tri_json_read_text(text, strlen(text), "text", err, &got), TRI_OK);
+    assert_true(json_equal(got, wanted));
+    assert_int_equal(read_text(family, text, err, &again, &extra_again), TRI_OK);
+    assert_int_equal(tri_gpt_config_write_hf(&again, "float32", extra_again, err, &second), TRI_OK);
+    assert_string_equal(text, second);
+    json_decref(got);
+    json_decref(wanted);
+    free(extra);
+    free(extra_again);
+    free(text);
+    free(second);
+    tri_error_destroy(&err);
+}
+
+static void test_round_trips(void **state)
+{
+    (void)state;
+    check_round_trip("golden/shape/gpt2.json", "gpt2");
+    check_round_trip("golden/shape/llama.json", "llama");
+}
+
+static void test_fields(void **state)
+{
+    (void)state;
+    tri_error *err = tri_error_create();
+    struct tri_gpt_config c;
+    assert_int_equal(tri_gpt_config_read_hf("golden/shape/gpt2.json", err, &c, NULL), TRI_OK);
+    assert_int_equal(c.transformer.num_layers, 2);
+    assert_int_equal(c.transformer.hidden_size, 32);
+    assert_int_equal(c.transformer.ffn_hidden_size, 128);
+    assert_int_equal(c.transformer.kv_channels, 8);
+    assert_int_equal(c.transformer.activation_func, TRI_ACT_GELU_TANH);
+    assert_true(c.transformer.add_bias_linear && c.transformer.hidden_dropout == 0);
+    assert_int_equal(c.vocab_size, 101);
+    assert_int_equal(c.seq_length, 32);
+    assert_false(c.untie_embeddings_and_output_weights);
+    assert_int_equal(c.eos_token_id, 2);
+    assert_int_equal(tri_gpt_config_read_hf("golden/shape/llama.json", err, &c, NULL), TRI_OK);
+    assert_int_equal(c.transformer.num_query_groups, 2);
+    assert_int_equal(c.transformer.ffn_hidden_size, 72);
+    assert_true(c.transformer.gated_linear_unit && !c.transformer.add_bias_linear);
+    assert_int_equal(c.transformer.normalization, TRI_NORM_RMSNORM);
+    assert_int_equal(c.position_embedding_type, TRI_POSITION_ROPE);
+    assert_true(c.rotary_base == 10000 && c.transformer.layernorm_epsilon == 1e-5);
+    assert_true(c.untie_embeddings_and_output_weights);
+    tri_error_destroy(&err);
+}
+
+#define SMALL                                                                                      \
+    "\"hidden_size\":16,\"num_attention_heads\":2,\"num_hidden_layers\":1,\"intermediate_size\":"  \
+    "24,"                                                                                          \
+    "\"vocab_size\":11,\"max_position_embeddings\":8"
+
+static void test_rotary_base(void **state)
+{
+    (void)state;
+    tri_error *err = tri_error_create();
+    struct tri_gpt_config c;
+    const char *v5 =
+        "{" SMALL ",\"rope_parameters\":{\"rope_type\":\"default\",\"rope_theta\":500000}}";
+    const char *v4 = "{" SMALL ",\"rope_theta\":500000.0,\"rope_scaling\":null}";
+    const char *both =
+        "{" SMALL ",\"rope_theta\":10000,\"rope_parameters\":{\"rope_theta\":500000}}";
+    const char *same = "{" SMALL ",\"rope_theta\":5e5,\"rope_parameters\":{\"rope_theta\":500000}}";
+    assert_int_equal(read_text("llama", v5, err, &c, NULL), TRI_OK);
+    assert_true(c.rotary_base == 500000);
+    assert_int_equal(read_text("llama", v4, err, &c, NULL), TRI_OK);
+    assert_true(c.rotary_base == 500000);
+    assert_int_equal(read_text("llama", same, err, &c, NULL), TRI_OK);
+    assert_int_equal(read_text("llama", both, err, &c, NULL), TRI_INVALID);
+    assert_true(
+        error_says(err, "'rope_theta' 10000 and 'rope_parameters.rope_theta' 500000 differ"));
+    assert_int_equal(read_text("llama", "{" SMALL "}", err, &c, NULL), TRI_OK);
+    assert_true(c.rotary_base == 10000);
+    assert_true(error_notes(err, "rope_theta 10000.0"));
+    tri_error_destroy(&err);
+}
+
+static void test_rotary_kinds(void **state)
+{
+    (void)state;
+    tri_error *err = tri_error_create();
+    struct tri_gpt_config c;
+    assert_int_equal(read_text("llama",
+                               "{" SMALL ",\"rope_scaling\":{\"type\":\"linear\",\"factor\":2.0}}",
+                               err, &c, NULL),
+                     TRI_INVALID);
+    assert_true(error_says(err, "'rope_scaling.type' \"linear\" is not in this build"));
+    assert_int_equal(tri_error_status(err), TRI_UNSUPPORTED);
+    assert_int_equal(read_text("llama",
+                               "{" SMALL ",\"rope_parameters\":{\"partial_rotary_factor\":0.5}}",
+                               err, &c, NULL),
+                     TRI_INVALID);
+    assert_int_equal(read_text("llama", "{" SMALL ",\"rope_parameters\":[1]}", err, &c, NULL),
+                     TRI_INVALID);
+    tri_error_destroy(&err);
+}
+
+static void test_class_defaults(void **state)
+{
+    (void)state;
+    tri_error *err = tri_error_create();
+    struct tri_gpt_config c;
+    assert_int_equal(read_text("gpt2", "{}", err, &c, NULL), TRI_OK);
+    assert_int_equal(c.vocab_size, 50257);
+    assert_int_equal(c.transformer.ffn_hidden_size, 3072);
+    assert_int_equal(c.eos_token_id, 50256);
+    assert_false(c.untie_embeddings_and_output_weights);
+    assert_true(error_notes(err, "n_embd 768"));
+    assert_int_equal(read_text("llama", "{}", err, &c, NULL), TRI_OK);
+    assert_int_equal(c.transformer.ffn_hidden_size, 11008);
+    assert_int_equal(c.transformer.num_query_groups, 32);
+    assert_true(c.untie_embeddings_and_output_weights && c.transformer.layernorm_epsilon == 1e-6);
+    tri_error_destroy(&err);
+}
+
+/* Keys that ask for another function, several at once; keys that do not survive the trip. */
+static void test_other_keys(void **state)
+{
+    (void)state;
+    tri_error *err = tri_error_create();
+    struct tri_gpt_config c;
+    char *extra = NULL, *text = NULL;
+    assert_int_equal(read_text("llama",
+                               "{" SMALL ",\"sliding_window\":7,\"attention_bias\":true,"
+                               "\"quantization_config\":{\"bits\":4},\"hidden_act\":\"quick_gelu\","
+                               "\"rope_interleaved\":true,\"mlp_bias\":false}",
+                               err, &c, NULL),
+                     TRI_INVALID);
+    assert_int_equal(tri_error_count(err), 5);
+    assert_true(error_says(err, "'sliding_window' 7 changes what the model computes"));
+    assert_true(error_says(err, "'quantization_config' {\"bits\":4} changes"));
+    assert_true(error_says(err, "'attention_bias' true and 'mlp_bias' false differ"));
+    assert_true(error_says(err, "'hidden_act' is \"quick_gelu\"; it must be gelu"));
+    assert_int_equal(read_text("gpt2", "{\"scale_attn_weights\":false}", err, &c, NULL),
+                     TRI_INVALID);
+    assert_true(error_says(err, "'scale_attn_weights' is false; family 'gpt2'"));
+    assert_int_equal(read_text("llama",
+                               "{" SMALL ",\"my_key\":{\"a\":[1,2.5]},\"eos_token_id\":[3,9],"
+                               "\"sliding_window\":null,\"use_cache\":true,\"pad_token_id\":2,"
+                               "\"layer_types\":[\"full_attention\"]}",
+                               err, &c, &extra),
+                     TRI_OK);
+    assert_true(error_notes(err, "'my_key' is not a key of family 'llama'; kept, not used"));
+    assert_true(error_notes(err, "'pad_token_id' 2 keeps that row"));
+    assert_int_equal(c.eos_token_id, 3);
+    assert_int_equal(tri_gpt_config_write_hf(&c, "float32", extra, err, &text), TRI_OK);
+    assert_non_null(strstr(text, "\"my_key\": {\n    \"a\": [\n      1,\n      2.5\n"));
+    assert_non_null(strstr(text, "\"eos_token_id\": [\n    3,\n    9\n  ]"));
+    assert_non_null(strstr(text, "\"torch_dtype\": \"float32\""));
+    assert_non_null(strstr(text, "\"sliding_window\": null"));
+    free(extra);
+    free(text);
+    tri_error_destroy(&err);
+}
+
+static void check_refused(const char *family, const char *text, const char *message)
+{
+    tri_error *err = tri_error_create();
+    struct tri_gpt_config c;
+    char *extra = NULL;
+    memset(&c, 0x5a, sizeof(c));
+    assert_int_equal(read_text(family, text, err, &c, &extra), TRI_INVALID);
+    assert_true(error_says(err, message));
+    assert_null(extra);
+    assert_int_equal(((unsigned char *)&c)[17], 0x5a); /* outputs only on success */
+    tri_error_destroy(&err);
+}
+
+static void test_hostile(void **state)
+{
+    (void)state;
+    check_refused("llama", "", "config.json:1:0: not JSON");
+    check_refused("llama", "{\"hidden_size\": 16", "not JSON");
+    check_refused("llama", "[1]", "expected an object");
+    check_refused("llama", "{\"vocab_size\":1,\"vocab_size\":2}", "duplicate");
+    check_refused("llama", "{\"hidden_size\":\"16\"}",
+                  "'hidden_size' is \"16\"; it must be a whole");
+    check_refused("llama", "{\"hidden_size\":16.5}", "must be a whole number");
+    check_refused("llama", "{\"hidden_size\":-16}", "'hidden_size' is -16");
+    check_refused("llama", "{\"hidden_size\":9223372036854775807}", "9223372036854775807");
+    check_refused("llama", "{\"hidden_size\":99999999999999999999999}", "not JSON");
+    check_refused("llama", "{\"rms_norm_eps\":0}", "'layernorm_epsilon' is 0");
+    check_refused("llama", "{\"rms_norm_eps\":null}",
+                  "'rms_norm_eps' is null; it must be a number");
+    check_refused("llama", "{\"tie_word_embeddings\":1}", "must be true or false");
+    check_refused("llama", "{\"eos_token_id\":[]}", "'eos_token_id' is []");
+    check_refused("llama", "{\"eos_token_id\":[1,\"x\"]}", "'eos_token_id' is [1,\"x\"]");
+    check_refused("llama", "{\"num_key_value_heads\":5}",
+                  "'num_query_groups' 5 must be at least 1 and divide 'num_attention_heads' 32");
+    check_refused("llama", "{\"attention_dropout\":1.0}", "'attention_dropout' 1 must be");
+    check_refused("gpt2", "{\"resid_pdrop\":0.1,\"embd_pdrop\":0.2}",
+                  "'resid_pdrop' 0.1 and 'embd_pdrop' 0.2 differ");
+}
+
+static void test_files(void **state)
+{
+    (void)state;
+    tri_error *err = tri_error_create();
+    struct tri_gpt_config c;
+    assert_int_equal(tri_gpt_config_read_hf("golden/nowhere", err, &c, NULL), TRI_IO);
+    assert_true(error_says(err, "cannot open 'golden/nowhere'"));
+    tri_error_clear(err);
+    assert_int_equal(tri_gpt_config_read_hf("golden/shape", err, &c, NULL), TRI_IO);
+    assert_true(error_says(err, "cannot open 'golden/shape/config.json'"));
+    tri_error_clear(err);
+    char path[] = "/tmp/t103-XXXXXX";
+    int descriptor = mkstemp(path);
+    assert_true(descriptor >= 0);
+    const char text[] = "{\"model_type\":\"bert\"}";
+    assert_int_equal(write(descriptor, text, strlen(text)), (int)strlen(text));
+    close(descriptor);
+    assert_int_equal(tri_gpt_config_read_hf(path, err, &c, NULL), TRI_UNSUPPORTED);
+    assert_true(error_says(err, "'model_type' \"bert\" is not in this build; use gpt2 or llama"));
+    unlink(path);
+    tri_error_destroy(&err);
+}
+
+static void test_what_a_family_can_hold(void **state)
+{
+    (void)state;
+    tri_error *err = tri_error_create();
+    struct tri_gpt_config gpt2 = shape_gpt2(1, 16, 2, 11, 8);
+    struct tri_gpt_config llama = shape_llama(1, 16, 2, 1, 24, 11);
+    char *text = NULL;
+    tri_gpt_config_resolve(&gpt2);
+    tri_gpt_config_resolve(&llama);
+    const struct tri_hf_family *g = tri_family_find("gpt2")->config;
+    const struct tri_hf_family *l = tri_family_find("llama")->config;
+    assert_true(tri_hf_config_fits(g, &gpt2) && !tri_hf_config_fits(l, &gpt2));
+    assert_true(tri_hf_config_fits(l, &llama) && !tri_hf_config_fits(g, &llama));
+    gpt2.untie_embeddings_and_output_weights = true;
+    gpt2.transformer.kv_channels = 8;
+    assert_true(tri_hf_config_fits(g, &gpt2));
+    llama.transformer.hidden_dropout = 0.1; /* of training only */
+    llama.transformer.kv_channels = 10;
+    assert_true(tri_hf_config_fits(l, &llama));
+    llama.transformer.add_qkv_bias = true;
+    assert_int_equal(tri_hf_config_write(l, &llama, "float32", NULL, err, &text), TRI_UNSUPPORTED);
+    assert_true(
+        error_says(err, "family 'llama' cannot hold 'add_qkv_bias' true; its models have false"));
+    assert_int_equal(tri_hf_config_write(l, &llama, "float32", "[]", err, &text), TRI_INVALID);
+    assert_null(text);
+    tri_error_destroy(&err);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_round_trips),
+        cmocka_unit_test(test_fields),
+        cmocka_unit_test(test_rotary_base),
+        cmocka_unit_test(test_rotary_kinds),
+        cmocka_unit_test(test_class_defaults),
+        cmocka_unit_test(test_other_keys),
+        cmocka_unit_test(test_hostile),
+        cmocka_unit_test(test_files),
+        cmocka_unit_test(test_what_a_family_can_hold),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
