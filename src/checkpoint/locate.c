@@ -81,7 +81,8 @@ tri_status tri_checkpoint_find_latest(const char *folder, tri_arena *arena, tri_
         return TRI_OK;
     }
     TRI_CHECK(tri_io_is_dir(folder), err, TRI_INVALID, "'%s' is not a directory", folder);
-    const char *latest = tri_io_path(arena, err, folder, "latest"), *list, *name;
+    const char *latest = tri_io_path(arena, err, folder, "latest");
+    const char *list = NULL, *name = NULL;
     int num;
     if (!latest)
         return TRI_NOMEM;
