@@ -21,13 +21,13 @@ struct tri_plan_request {
     int64_t micro_batch_size;
     int64_t global_batch_size;
     int64_t seq_length;
-    int64_t cache_length;             /* inference: rows of the key-value cache; 0: none */
-    bool forward_only;                /* evaluation and generation: no gradients, no optimizer */
+    int64_t cache_length; /* inference: rows of the key-value cache; 0: none */
+    bool forward_only;    /* evaluation and generation: no gradients, no optimizer */
     int team_size;
-    size_t optimizer_bytes;           /* per element of this rank's shard, all moments together */
-    int num_moments;                  /* optimizer_bytes / 4 rows of fp32 */
+    size_t optimizer_bytes; /* per element of this rank's shard, all moments together */
+    int num_moments;        /* optimizer_bytes / 4 rows of fp32 */
     size_t checkpoint_staging_bytes;
-    int num_prefetch;                 /* microbatches that data keeps ready */
+    int num_prefetch; /* microbatches that data keeps ready */
     struct tri_scratch_binding scratch[4];
     int num_scratch;
     /* Staging of collectives, by the communicator that will be used (comm.h staging_bytes); NULL: 0. */
@@ -36,8 +36,8 @@ struct tri_plan_request {
 
 /* A slice: consecutive units on one rank. Units are numbered over the whole model. */
 struct tri_slice_plan {
-    int stage;        /* pp coordinate */
-    int index;        /* which of its rank's slices: virtual stage */
+    int stage; /* pp coordinate */
+    int index; /* which of its rank's slices: virtual stage */
     int first_unit, num_units;
     bool has_embedding, has_head;
 };
@@ -48,15 +48,16 @@ struct tri_placement {
     struct tri_plan_request request;
     struct tri_grid grid;
     struct tri_split split;
-    int dp;                           /* dp * cp: ranks that share a gradient */
-    int num_stages, num_slices;       /* pp, slices per rank */
+    int dp;                     /* dp * cp: ranks that share a gradient */
+    int num_stages, num_slices; /* pp, slices per rank */
     int num_microbatches;
     int64_t padded_vocab_size;
-    bool tied_exchange;               /* tied table with its two uses in two slices */
+    bool tied_exchange;                  /* tied table with its two uses in two slices */
     const struct tri_slice_plan *slices; /* [stage * num_slices + index] */
     struct tri_schedule schedule;
-    struct tri_schedule eval_schedule;   /* forward only, same microbatches */
-    struct tri_sizing_input sizing;      /* what the units were described with; the builder uses the same */
+    struct tri_schedule eval_schedule; /* forward only, same microbatches */
+    struct tri_sizing_input
+        sizing; /* what the units were described with; the builder uses the same */
     /* Unit records: one per different unit, shared by equal layers: [unit]. */
     const struct tri_unit_size *units;
     tri_arena *arena;
@@ -83,16 +84,17 @@ enum tri_arena_kind {
 const char *tri_arena_name(enum tri_arena_kind kind);
 
 struct tri_plan_time {
-    int32_t action; /* index in the rank's action list; 0 and the end for rows that live the whole run */
-    int32_t step;   /* module index within the action */
+    int32_t
+        action; /* index in the rank's action list; 0 and the end for rows that live the whole run */
+    int32_t step; /* module index within the action */
 };
 
 struct tri_plan_row {
     enum tri_arena_kind arena;
     size_t offset;
-    size_t bytes;     /* of one copy */
-    int num_copies;   /* slots or staging rows; 1 otherwise */
-    size_t stride;    /* between copies */
+    size_t bytes;      /* of one copy */
+    int num_copies;    /* slots or staging rows; 1 otherwise */
+    size_t stride;     /* between copies */
     const char *owner; /* "slice 0 decoder.layers.3.self_attention.core_attention", "bucket 2" */
     const char *name;  /* "qkv", "values", "exp_avg" */
     struct tri_plan_time from, until;
@@ -101,24 +103,26 @@ struct tri_plan_row {
 /* A parameter's place. Elements are fp32; offset and size count elements of the bucket arenas. */
 struct tri_param_plan {
     const struct tri_param_spec *spec;
-    int slice;       /* of this rank */
-    int unit;        /* global unit number */
-    int bucket;      /* of this rank, over all slices */
-    int64_t offset;  /* in PARAMS and GRADS, a multiple of TRI_NORM_BLOCK */
-    int64_t elements;/* of the local tensor */
-    bool counted;    /* in norms and parameter counts on this rank: false for the tied copy, and for tensors
+    int slice;        /* of this rank */
+    int unit;         /* global unit number */
+    int bucket;       /* of this rank, over all slices */
+    int64_t offset;   /* in PARAMS and GRADS, a multiple of TRI_NORM_BLOCK */
+    int64_t elements; /* of the local tensor */
+    bool
+        counted; /* in norms and parameter counts on this rank: false for the tied copy, and for tensors
                         that every tp rank holds (cut_dim -1) unless tp coordinate is 0 */
 };
 
 struct tri_bucket_plan {
     int slice;
     int first_param, num_params; /* in rank_plan.params */
-    int lowest_unit;             /* of the slice (local number): complete when its backward is done */
-    int64_t offset, elements;    /* in PARAMS and GRADS; elements a multiple of dp * TRI_NORM_BLOCK */
-    int64_t shard_offset, shard_elements; /* what this rank's optimizer owns: all of it without sharding */
-    int64_t optim_offset;        /* elements, of the first moment in OPTIM; moment k follows at
+    int lowest_unit;          /* of the slice (local number): complete when its backward is done */
+    int64_t offset, elements; /* in PARAMS and GRADS; elements a multiple of dp * TRI_NORM_BLOCK */
+    int64_t shard_offset,
+        shard_elements;   /* what this rank's optimizer owns: all of it without sharding */
+    int64_t optim_offset; /* elements, of the first moment in OPTIM; moment k follows at
                                     k * total shard elements */
-    bool tied;                   /* holds the tied table and nothing else */
+    bool tied;            /* holds the tied table and nothing else */
 };
 
 struct tri_rank_plan {
@@ -126,17 +130,17 @@ struct tri_rank_plan {
     int rank;
     int coordinate[TRI_NUM_AXES];
     int num_slices;
-    const struct tri_slice_plan *slices;       /* this rank's */
+    const struct tri_slice_plan *slices; /* this rank's */
     const struct tri_rank_schedule *schedule;
     const struct tri_rank_schedule *eval_schedule;
     int num_params;
-    const struct tri_param_plan *params;       /* bucket order */
+    const struct tri_param_plan *params; /* bucket order */
     int num_buckets;
     const struct tri_bucket_plan *buckets;
-    int64_t shard_elements;                    /* optimizer elements on this rank */
-    int64_t local_parameters;                  /* counted once over the grid */
-    const size_t *slot_bytes;                  /* [slice] */
-    const int *num_slots;                      /* [slice] */
+    int64_t shard_elements;   /* optimizer elements on this rank */
+    int64_t local_parameters; /* counted once over tp and pp: summed over them it is the model */
+    const size_t *slot_bytes; /* [slice] */
+    const int *num_slots;     /* [slice] */
     int num_rows;
     const struct tri_plan_row *rows;
     size_t arena_bytes[TRI_NUM_ARENAS];
