@@ -2,6 +2,8 @@
 /* Printing, exit codes and launching. */
 #include "cli/report.h"
 
+#include "checkpoint/checkpoint.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -37,6 +39,8 @@ void tri_cli_print_record(const tri_error *err)
 
 int tri_cli_refuse(const tri_error *err, const char *command)
 {
+    if (tri_cli_launcher_rank() > 0)
+        return TRI_EXIT_REQUEST;
     tri_cli_print_record(err);
     fprintf(stderr, "try 'trine %s --help'\n", command);
     return TRI_EXIT_REQUEST;
@@ -82,8 +86,71 @@ int tri_cli_read_run(const char *command, int argc, char **argv, struct tri_opti
     return exit_code;
 }
 
+/* "--shape-from=DIR" for the model that load names. */
+static int shape_flag(const char *command, const struct tri_run_config *config, char *flag, size_t bytes)
+{
+    tri_error *err = tri_error_create();
+    tri_arena *arena = tri_arena_create();
+    const char *dir;
+    int exit_code = -1;
+    if (!config->checkpoint.load[0]) {
+        tri_error_add(err, TRI_INVALID, "no model given; use --load DIR");
+        exit_code = tri_cli_refuse(err, command);
+    } else if (tri_checkpoint_resolve(config->checkpoint.load, arena, err, &dir) != TRI_OK) {
+        tri_cli_print_record(err);
+        exit_code = TRI_EXIT_FAILED;
+    } else {
+        snprintf(flag, bytes, "--shape-from=%s", dir);
+    }
+    tri_arena_destroy(&arena);
+    tri_error_destroy(&err);
+    return exit_code;
+}
+
+int tri_cli_read_model_run(const char *command, int argc, char **argv, struct tri_option_binding *own,
+                           struct tri_run_config *config)
+{
+    char flag[2 * TRI_OPTION_TEXT];
+    int exit_code = tri_cli_read_run(command, argc, argv, own, config);
+    if (exit_code < 0)
+        exit_code = shape_flag(command, config, flag, sizeof flag);
+    bool has_shape = config->shape.transformer.num_layers != TRI_UNSET || config->shape_from[0];
+    if (exit_code >= 0 || has_shape)
+        return exit_code;
+    char **words = calloc((size_t)argc + 2, sizeof(char *));
+    if (!words)
+        return TRI_EXIT_FAILED;
+    for (int i = 0; i < argc; i++)
+        words[i < 1 ? i : i + 1] = argv[i];
+    words[1] = flag;
+    exit_code = tri_cli_read_run(command, argc + 1, words, own, config);
+    free(words);
+    return exit_code;
+}
+
+/* A number that an MPI launcher puts into the environment; -1 without one. */
+static int launcher_number(const char *const *names)
+{
+    for (; *names; names++) {
+        const char *text = getenv(*names);
+        if (text && text[0])
+            return (int)strtol(text, NULL, 10);
+    }
+    return -1;
+}
+
+int tri_cli_launcher_rank(void)
+{
+    static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", NULL};
+    return tri_mpi_was_launched(environ) ? launcher_number(names) : -1;
+}
+
 int tri_cli_world_size(const struct tri_run_config *config)
 {
+    static const char *const names[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS", NULL};
+    int launched = tri_mpi_was_launched(environ) ? launcher_number(names) : -1;
+    if (launched > 0)
+        return launched;
     return config->train.ranks == TRI_UNSET ? 1 : (int)config->train.ranks;
 }
 

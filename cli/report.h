@@ -22,6 +22,13 @@ int tri_cli_refuse(const tri_error *err, const char *command);
 int tri_cli_read_run(const char *command, int argc, char **argv, struct tri_option_binding *own,
                      struct tri_run_config *config);
 
+/* The same for commands that work on a trained model: --load is required, and without a shape of its own the
+   run takes that of the directory it loads. */
+int tri_cli_read_model_run(const char *command, int argc, char **argv, struct tri_option_binding *own,
+                           struct tri_run_config *config);
+
+/* This process's rank under an MPI launcher, -1 without one. */
+int tri_cli_launcher_rank(void);
 /* World size that the options ask for: the launcher's, or --ranks. */
 int tri_cli_world_size(const struct tri_run_config *config);
 /* Runs body on every rank, prints what failed, and returns the exit code. */

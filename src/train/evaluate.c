@@ -2,7 +2,7 @@
 /* Evaluation. */
 #include "train/evaluate.h"
 
-tri_status tri_evaluate(struct tri_session *session, const struct tri_source *source, int64_t iters,
+tri_status tri_evaluate(struct tri_session *session, const struct tri_batch_source *source, int64_t iters,
                         struct tri_evaluation *evaluation)
 {
     struct tri_loss_term total = {0};

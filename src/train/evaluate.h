@@ -14,5 +14,5 @@ static inline double tri_evaluation_loss(const struct tri_evaluation *evaluation
 }
 
 /* Runs iters global batches of source from its first sample on. Collective over the world. */
-tri_status tri_evaluate(struct tri_session *session, const struct tri_source *source, int64_t iters,
+tri_status tri_evaluate(struct tri_session *session, const struct tri_batch_source *source, int64_t iters,
                         struct tri_evaluation *evaluation);

@@ -10,7 +10,7 @@
 
 struct tri_feed {
     struct tri_session *session;
-    struct tri_source source;
+    struct tri_batch_source source;
     int num_files;
     tri_indexed_dataset **files;
     tri_blend *blend;
@@ -196,7 +196,7 @@ tri_status tri_feed_create(struct tri_session *session, enum tri_data_part part,
     if (!feed)
         return tri_error_set(session->err, TRI_NOMEM, "out of memory for the data");
     feed->session = session;
-    feed->source = (struct tri_source){
+    feed->source = (struct tri_batch_source){
         .begin_step = feed_begin_step, .microbatch = feed_microbatch, .arg = feed};
     tri_status status = open_feed(feed, part, num_samples);
     if (status != TRI_OK) {
@@ -225,7 +225,7 @@ void tri_feed_destroy(tri_feed **result)
     *result = NULL;
 }
 
-const struct tri_source *tri_feed_source(const tri_feed *feed)
+const struct tri_batch_source *tri_feed_source(const tri_feed *feed)
 {
     return &feed->source;
 }

@@ -21,4 +21,4 @@ tri_status tri_feed_create(struct tri_session *session, enum tri_data_part part,
                            tri_feed **feed);
 void tri_feed_destroy(tri_feed **feed);
 /* Borrowed; lives as long as the feed. */
-const struct tri_source *tri_feed_source(const tri_feed *feed);
+const struct tri_batch_source *tri_feed_source(const tri_feed *feed);

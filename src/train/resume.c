@@ -82,14 +82,14 @@ static tri_status start_list(tri_session_state *state, struct tri_state_list *li
 }
 
 /* Whole parameters, of which each dp rank writes its share. */
-static tri_status list_params(tri_session_state *state, struct tri_state_list *list, bool gradients)
+static tri_status list_params(tri_session_state *state, struct tri_state_list *list)
 {
     const struct tri_model *model = state->session->model;
     const tri_group *dp = state->session->context->dp;
     TRI_TRY(start_list(state, list, 3 * model->num_params));
     for (int i = 0; i < model->num_params; i++) {
         const struct tri_param *param = &model->params[i];
-        float *data = tri_tensor_f32(gradients ? &param->grad : &param->value);
+        float *data = tri_tensor_f32(&param->value);
         int64_t n = param->plan->elements;
         int64_t first = n * dp->rank / dp->size, end = n * (dp->rank + 1) / dp->size;
         add_piece(state, list, param->spec, 0, first, data, false);
@@ -99,23 +99,31 @@ static tri_status list_params(tri_session_state *state, struct tri_state_list *l
     return TRI_OK;
 }
 
-/* This rank's shards; without sharding all dp ranks hold the same and the first writes. */
-static tri_status list_moments(tri_session_state *state)
+/* This rank's shards of the gradients (moment -1) or of a moment; without sharding all dp ranks hold the
+   same and the first writes. */
+static tri_status list_shards(tri_session_state *state, struct tri_state_list *list, int moment)
 {
     struct tri_session *session = state->session;
-    const struct tri_optimizer_row *row = tri_optimizer_get(session->config.optim.optimizer);
     const struct tri_model *model = session->model;
     bool sharded = session->placement->config.use_distributed_optimizer;
+    TRI_TRY(start_list(state, list, model->num_shards));
+    for (int i = 0; i < model->num_shards; i++) {
+        const struct tri_shard *shard = &model->shards[i];
+        float *data = moment < 0 ? tri_tensor_f32(&shard->grad)
+                                 : tri_optimizer_moment(model, moment, shard->state);
+        add_piece(state, list, shard->param->spec, shard->first, shard->first + shard->value.dims[0], data,
+                  sharded || session->context->dp->rank == 0);
+    }
+    return TRI_OK;
+}
+
+static tri_status list_moments(tri_session_state *state)
+{
+    const struct tri_optimizer_row *row = tri_optimizer_get(state->session->config.optim.optimizer);
     state->num_moments = row->num_moments;
     for (int m = 0; m < row->num_moments; m++) {
-        TRI_TRY(start_list(state, &state->moments[m], model->num_shards));
+        TRI_TRY(list_shards(state, &state->moments[m], m));
         state->moments[m].name = row->moment_names[m];
-        for (int i = 0; i < model->num_shards; i++) {
-            const struct tri_shard *shard = &model->shards[i];
-            add_piece(state, &state->moments[m], shard->param->spec, shard->first,
-                      shard->first + shard->value.dims[0], tri_optimizer_moment(model, m, shard->state),
-                      sharded || session->context->dp->rank == 0);
-        }
     }
     return TRI_OK;
 }
@@ -123,13 +131,13 @@ static tri_status list_moments(tri_session_state *state)
 static tri_status fill_lists(tri_session_state *state)
 {
     TRI_TRY(list_model(state));
-    TRI_TRY(list_params(state, &state->weights, false));
+    TRI_TRY(list_params(state, &state->weights));
     int row = tri_rank_plan_row(&state->session->plan, "checkpoint", "staging");
     TRI_CHECK(row >= 0, state->session->err, TRI_BUG, "the plan has no staging for checkpoints");
     state->staging = tri_context_row(state->session->context, row, 0);
     if (state->session->request.forward_only)
         return TRI_OK;
-    TRI_TRY(list_params(state, &state->grads, true));
+    TRI_TRY(list_shards(state, &state->grads, -1));
     return list_moments(state);
 }
 

@@ -46,7 +46,7 @@ static tri_status agree(struct tri_session *session, bool stop_asked, double *no
     return TRI_OK;
 }
 
-static tri_status run_schedule(struct tri_session *session, const struct tri_source *source,
+static tri_status run_schedule(struct tri_session *session, const struct tri_batch_source *source,
                                struct tri_execution *execution)
 {
     const struct tri_train_config *train = &session->config.train;
@@ -80,7 +80,7 @@ static double lap(double *clock)
     return seconds;
 }
 
-tri_status tri_step_run(struct tri_session *session, const struct tri_source *source,
+tri_status tri_step_run(struct tri_session *session, const struct tri_batch_source *source,
                         const struct tri_lr_schedule *schedule, bool stop_asked,
                         struct tri_progress *progress, struct tri_step_result *result)
 {

@@ -9,7 +9,7 @@
 #include "train/session.h"
 
 /* Where the microbatches of a step come from. */
-struct tri_source {
+struct tri_batch_source {
     /* Makes ready the microbatches of the step that starts when consumed samples are consumed. */
     tri_status (*begin_step)(void *arg, int64_t consumed);
     tri_microbatch_fn *microbatch; /* by number within the step, of this rank */
@@ -38,7 +38,7 @@ struct tri_step_result {
 };
 
 /* Runs one step and advances progress. stop_asked: this rank was asked to stop. Collective over the world. */
-tri_status tri_step_run(struct tri_session *session, const struct tri_source *source,
+tri_status tri_step_run(struct tri_session *session, const struct tri_batch_source *source,
                         const struct tri_lr_schedule *schedule, bool stop_asked,
                         struct tri_progress *progress, struct tri_step_result *result);
 
