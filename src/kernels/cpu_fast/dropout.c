@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Dropout by counter, eight counters (32 columns) at a time: the loops over eight lanes become
- * vector instructions. No mask is stored.
+ * Dropout by counter, eight counters (32 columns) at a time. No mask is stored.
  */
 #include "base/rng.h"
 #include "kernels/cpu_fast/cpu_fast.h"
@@ -11,43 +10,63 @@
 #define GROUP   (4 * V8) /* columns of eight counters */
 #define FACTORS 1024     /* columns whose factors are made at once */
 
-/* lanes[l][i] = word l of Philox4x32-10 for counter (sample, row, first_quad + i) */
-static inline void philox8(uint32_t lanes[4][V8], const struct tri_dropout *dropout,
-                           uint64_t sample, uint32_t row, uint32_t first_quad)
+/* The words *high and *low of factor * x, lane by lane. */
+static inline void multiply8(v8u x, uint32_t factor, v8u *high, v8u *low)
+{
+    const v8u f = {factor, factor, factor, factor, factor, factor, factor, factor};
+    v4u even = v8_multiply_even(x, f), odd = v8_multiply_even((v8u)((v4u)x >> 32), f);
+    *high = (v8u)((even >> 32) | (odd & 0xffffffff00000000u));
+    *low = (v8u)((even & 0xffffffffu) | (odd << 32));
+}
+
+/* Word l of Philox4x32-10 for counters (sample, row, first_quad + lane) in x[l]. */
+static inline void philox8(v8u x[4], const struct tri_dropout *dropout, uint64_t sample,
+                           uint32_t row, uint32_t first_quad)
 {
     uint32_t k0 = dropout->key[0], k1 = dropout->key[1];
-    uint32_t x0[V8], x1[V8], x2[V8], x3[V8];
-    for (uint32_t i = 0; i < V8; i++) {
-        x0[i] = (uint32_t)sample;
-        x1[i] = (uint32_t)(sample >> 32);
-        x2[i] = row;
-        x3[i] = first_quad + i;
-    }
+    const v8u count = {0, 1, 2, 3, 4, 5, 6, 7}, zero = {0};
+    x[0] = zero + (uint32_t)sample;
+    x[1] = zero + (uint32_t)(sample >> 32);
+    x[2] = zero + row;
+    x[3] = count + first_quad;
     for (int round = 0; round < 10; round++) {
-        for (int i = 0; i < V8; i++) {
-            uint64_t p0 = (uint64_t)0xd2511f53u * x0[i], p1 = (uint64_t)0xcd9e8d57u * x2[i];
-            x0[i] = (uint32_t)(p1 >> 32) ^ x1[i] ^ k0;
-            x1[i] = (uint32_t)p1;
-            x2[i] = (uint32_t)(p0 >> 32) ^ x3[i] ^ k1;
-            x3[i] = (uint32_t)p0;
-        }
+        v8u high0, low0, high1, low1;
+        multiply8(x[0], 0xd2511f53u, &high0, &low0);
+        multiply8(x[2], 0xcd9e8d57u, &high1, &low1);
+        x[0] = high1 ^ x[1] ^ (zero + k0);
+        x[1] = low1;
+        x[2] = high0 ^ x[3] ^ (zero + k1);
+        x[3] = low0;
         k0 += 0x9e3779b9u;
         k1 += 0xbb67ae85u;
     }
-    memcpy(lanes[0], x0, sizeof(x0));
-    memcpy(lanes[1], x1, sizeof(x1));
-    memcpy(lanes[2], x2, sizeof(x2));
-    memcpy(lanes[3], x3, sizeof(x3));
 }
 
+static inline void store_factors(float *factors, v8u words, const struct tri_dropout *dropout)
+{
+    const v8u zero = {0};
+    v8i keep = (v8i)(words >= zero + dropout->threshold);
+    v8_store(factors, v8_select(keep, v8_set(dropout->scale), v8_set(0)));
+}
+
+/* Lane i of the four words is columns 4 i .. 4 i + 3: a transposition, in three steps of pairs. */
 static void dropout_group(float factors[GROUP], const struct tri_dropout *dropout, uint64_t sample,
                           uint32_t row, uint32_t first_quad)
 {
-    uint32_t lanes[4][V8];
-    philox8(lanes, dropout, sample, row, first_quad);
-    for (int i = 0; i < V8; i++)
-        for (int l = 0; l < 4; l++)
-            factors[4 * i + l] = lanes[l][i] >= dropout->threshold ? dropout->scale : 0.0f;
+    v8u x[4];
+    philox8(x, dropout, sample, row, first_quad);
+    v8u a = __builtin_shufflevector(x[0], x[1], 0, 8, 1, 9, 4, 12, 5, 13);
+    v8u b = __builtin_shufflevector(x[0], x[1], 2, 10, 3, 11, 6, 14, 7, 15);
+    v8u c = __builtin_shufflevector(x[2], x[3], 0, 8, 1, 9, 4, 12, 5, 13);
+    v8u d = __builtin_shufflevector(x[2], x[3], 2, 10, 3, 11, 6, 14, 7, 15);
+    v8u e = __builtin_shufflevector(a, c, 0, 1, 8, 9, 4, 5, 12, 13);   /* quads 0, 4 */
+    v8u f = __builtin_shufflevector(a, c, 2, 3, 10, 11, 6, 7, 14, 15); /* 1, 5 */
+    v8u g = __builtin_shufflevector(b, d, 0, 1, 8, 9, 4, 5, 12, 13);   /* 2, 6 */
+    v8u h = __builtin_shufflevector(b, d, 2, 3, 10, 11, 6, 7, 14, 15); /* 3, 7 */
+    store_factors(factors, __builtin_shufflevector(e, f, 0, 1, 2, 3, 8, 9, 10, 11), dropout);
+    store_factors(factors + 8, __builtin_shufflevector(g, h, 0, 1, 2, 3, 8, 9, 10, 11), dropout);
+    store_factors(factors + 16, __builtin_shufflevector(e, f, 4, 5, 6, 7, 12, 13, 14, 15), dropout);
+    store_factors(factors + 24, __builtin_shufflevector(g, h, 4, 5, 6, 7, 12, 13, 14, 15), dropout);
 }
 
 void tri_fast_dropout_factors(float *factors, const struct tri_dropout *dropout, int64_t sample,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Eight floats at a time, by the vector extension that gcc and clang share: no intrinsics, so the
- * same source serves every processor. A tail shorter than eight is loaded into a whole vector and
+ * Eight floats at a time, by the vector extension that gcc and clang share, so that the same source
+ * serves every processor. A tail shorter than eight is loaded into a whole vector and
  * worked on by the same instructions: an element's bits never depend on where it stands in a row.
  */
 #pragma once
@@ -10,9 +10,14 @@
 #include <stdint.h>
 #include <string.h>
 
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
 typedef float v8f __attribute__((vector_size(32)));
 typedef int32_t v8i __attribute__((vector_size(32)));
 typedef uint32_t v8u __attribute__((vector_size(32)));
+typedef uint64_t v4u __attribute__((vector_size(32)));
 typedef double v4d __attribute__((vector_size(32)));
 
 #define V8 8
@@ -112,4 +117,14 @@ static inline float v8_max_lane(v8f x)
     for (int i = 1; i < V8; i++)
         max = p[i] > max ? p[i] : max;
     return max;
+}
+
+/* 64-bit products of lanes 0, 2, 4, 6. The one instruction that compilers do not find by themselves. */
+static inline v4u v8_multiply_even(v8u a, v8u b)
+{
+#if defined(__AVX2__)
+    return (v4u)_mm256_mul_epu32((__m256i)a, (__m256i)b);
+#else
+    return ((v4u)a & 0xffffffffu) * ((v4u)b & 0xffffffffu);
+#endif
 }
