@@ -14,19 +14,21 @@
  * the logical parameter (a bias row of a model without biases is not expected in the file).
  */
 struct tri_file_tensor {
-    const char *file;     /* name in the safetensors files */
-    const char *logical;  /* logical parameter name */
-    const char *part;     /* the part of it ("q", "gate") that the file tensor holds; NULL: all of it */
-    bool transposed;      /* the file holds [in, out] where the parameter is [out, in] */
+    const char *file;    /* name in the safetensors files */
+    const char *logical; /* logical parameter name */
+    const char *part; /* the part of it ("q", "gate") that the file tensor holds; NULL: all of it */
+    bool transposed;  /* the file holds [in, out] where the parameter is [out, in] */
 };
 
 struct tri_family {
-    const char *name;                     /* "llama" */
-    const struct tri_hf_family *config;   /* config.json: model_type, architectures, keys (shape/hf_config.h) */
+    const char *name; /* "llama" */
+    const struct tri_hf_family
+        *config; /* config.json: model_type, architectures, keys (shape/hf_config.h) */
     const struct tri_file_tensor *tensors;
     int num_tensors;
-    const char *prefix;                   /* may be missing from every name of a file: "transformer." */
-    const char *const *ignored;           /* NULL-ended patterns of file tensors that are no parameters; "{}" is a
+    const char *prefix; /* may be missing from every name of a file: "transformer." */
+    const char *const
+        *ignored; /* NULL-ended patterns of file tensors that are no parameters; "{}" is a
                                              layer number: "h.{}.attn.bias" (without prefix) */
 };
 

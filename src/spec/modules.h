@@ -23,8 +23,8 @@
    positions are added to the local part after it. */
 struct tri_embedding_params {
     int64_t vocab_size, hidden_size;
-    int64_t divisible_by;   /* vocabulary padding */
-    int64_t num_positions;  /* 0: no learned table */
+    int64_t divisible_by;  /* vocabulary padding */
+    int64_t num_positions; /* 0: no learned table */
     double dropout;
     double init_std;
 };
@@ -37,9 +37,9 @@ struct tri_norm_params {
 
 /* How a linear's weight rows (column_linear) are joined from parts that tp cuts one by one. */
 struct tri_linear_part {
-    const char *name;  /* "q", "k", "v", "gate", "up", "out" */
-    int64_t rows;      /* global output rows of this part */
-    int64_t unit;      /* rows that stay together (head width), >= 1 */
+    const char *name; /* "q", "k", "v", "gate", "up", "out" */
+    int64_t rows;     /* global output rows of this part */
+    int64_t unit;     /* rows that stay together (head width), >= 1 */
 };
 
 /* module "column_linear": x [S, B, in] -> y [s, B, out/tp]; weight [out/tp, in] row blocks of the parts in
@@ -51,9 +51,9 @@ struct tri_column_linear_params {
     double init_std;
     int num_parts;
     struct tri_linear_part parts[3];
-    bool vocabulary;         /* rows are vocabulary entries: out is padded to divisible_by * tp */
+    bool vocabulary; /* rows are vocabulary entries: out is padded to divisible_by * tp */
     int64_t divisible_by;
-    bool tied;               /* the weight is embedding.word_embeddings.weight */
+    bool tied; /* the weight is embedding.word_embeddings.weight */
 };
 
 /* module "row_linear": x [s, B, in/tp] -> y [S, B, out]; weight [out, in/tp]; all-reduce over tp (sequence
@@ -70,7 +70,7 @@ struct tri_attention_params {
     int64_t num_heads, num_groups, head_width;
     double scale;
     double dropout;
-    int64_t layer;  /* 0-based, for dropout keys */
+    int64_t layer; /* 0-based, for dropout keys */
 };
 
 /* module "self_attention": rotates q and k in place between linear_qkv and core_attention */
@@ -95,9 +95,9 @@ enum tri_act_kind {
 
 /* module "activation": [s, B, C or 2C] -> [s, B, C] per rank */
 struct tri_activation_params {
-    int kind;          /* enum tri_act_kind */
+    int kind; /* enum tri_act_kind */
     bool gated;
-    int64_t size;      /* C, global */
+    int64_t size; /* C, global */
 };
 
 /* module "mlp" */
@@ -110,7 +110,7 @@ struct tri_mlp_params {
 struct tri_bda_params {
     int64_t size;
     double dropout;
-    int purpose;    /* enum tri_rng_purpose */
+    int purpose; /* enum tri_rng_purpose */
     int64_t layer;
 };
 

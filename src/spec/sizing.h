@@ -44,9 +44,9 @@ struct tri_sizing_input {
 };
 
 enum tri_row_class {
-    TRI_ROW_SAVED_INPUT,   /* slot: from forward until the input half of backward */
-    TRI_ROW_SAVED_WEIGHT,  /* slot: from forward until the weight half */
-    TRI_ROW_GRAD,          /* a gradient that a weight half reads: slot when split_backward, else work */
+    TRI_ROW_SAVED_INPUT,  /* slot: from forward until the input half of backward */
+    TRI_ROW_SAVED_WEIGHT, /* slot: from forward until the weight half */
+    TRI_ROW_GRAD, /* a gradient that a weight half reads: slot when split_backward, else work */
     TRI_ROW_WORK_FORWARD,  /* work arena during this module's forward */
     TRI_ROW_WORK_BACKWARD, /* work arena during this module's backward halves */
     TRI_ROW_RUN,           /* lives the whole run: tables */
@@ -54,14 +54,14 @@ enum tri_row_class {
 };
 
 struct tri_size_row {
-    int module;        /* index of the module that owns it */
-    const char *name;  /* unique within the module */
+    int module;       /* index of the module that owns it */
+    const char *name; /* unique within the module */
     enum tri_row_class row_class;
     enum tri_dtype dtype;
     int num_dims;
     int64_t dims[4];
     size_t bytes;
-    size_t offset;     /* in the slot's unit part, the work arena or the unit's run part */
+    size_t offset; /* in the slot's unit part, the work arena or the unit's run part */
 };
 
 /* What initial values a parameter has: base/rng.h, key by logical name, element number global. */
@@ -79,35 +79,36 @@ struct tri_param_part {
 
 struct tri_param_spec {
     int module;
-    const char *name;          /* logical: "decoder.layers.0.mlp.linear_fc1.weight" */
+    const char *name; /* logical: "decoder.layers.0.mlp.linear_fc1.weight" */
     int num_dims;
-    int64_t dims[2];           /* global, without vocabulary padding */
-    int64_t padded_rows;       /* dims[0] with padding (padding rows are zero and stay zero) */
-    int cut_dim;               /* 0, 1, or -1: every tp rank holds all of it */
+    int64_t dims[2];     /* global, without vocabulary padding */
+    int64_t padded_rows; /* dims[0] with padding (padding rows are zero and stay zero) */
+    int cut_dim;         /* 0, 1, or -1: every tp rank holds all of it */
     int num_parts;
     struct tri_param_part parts[3]; /* of dim 0 when cut_dim is 0 */
     int64_t local_dims[2];
     enum tri_init init;
     double init_std;
     bool weight_decay;
-    tri_axis_set sum_axes;     /* axes besides dp, cp whose ranks hold partial gradients: norms and row
+    tri_axis_set sum_axes; /* axes besides dp, cp whose ranks hold partial gradients: norms and row
                                   biases under sequence parallelism have tp */
-    bool tied_copy;            /* the head's copy of the word table, when it lies in another slice */
+    bool tied_copy;        /* the head's copy of the word table, when it lies in another slice */
 };
 
 struct tri_unit_size {
     int num_modules;
-    const char **module_path;              /* by module index */
+    const char **module_path; /* by module index */
     const struct tri_module_spec **module_spec;
     int num_rows;
     const struct tri_size_row *rows;
     int num_params;
-    const struct tri_param_spec *params;   /* in order of first use in forward */
-    size_t saved_bytes;   /* of the unit's part of a slot */
+    const struct tri_param_spec *params; /* in order of first use in forward */
+    size_t saved_bytes;                  /* of the unit's part of a slot */
     size_t run_bytes;
-    size_t work_bytes;    /* highest byte in the work arena, forward and backward */
-    double flops_forward; /* matrix products and attention (causal at half), one microbatch, this rank */
-    double bytes_tp;      /* payload bytes sent over tp in forward and backward, one microbatch */
+    size_t work_bytes; /* highest byte in the work arena, forward and backward */
+    double
+        flops_forward; /* matrix products and attention (causal at half), one microbatch, this rank */
+    double bytes_tp;   /* payload bytes sent over tp in forward and backward, one microbatch */
 };
 
 /* Describes unit number unit of spec. Records live in arena. */
