@@ -156,14 +156,9 @@ int tri_cli_world_size(const struct tri_run_config *config)
 
 static int exit_code_of(tri_status status)
 {
-    switch (status) {
-    case TRI_OK:
+    if (status == TRI_OK)
         return TRI_EXIT_DONE;
-    case TRI_STOPPED:
-        return TRI_EXIT_STOPPED;
-    default:
-        return TRI_EXIT_FAILED;
-    }
+    return status == TRI_STOPPED ? TRI_EXIT_STOPPED : TRI_EXIT_FAILED;
 }
 
 /* The rank with the cause speaks; ranks that only learned of it stay quiet, unless nobody else spoke or a

@@ -2,6 +2,7 @@
 /* Planning a run and building one rank of it. */
 #include "train/session.h"
 
+#include "checkpoint/checkpoint.h"
 #include "optim/optimizer.h"
 #include "shape/check.h"
 #include "spec/model_spec.h"
@@ -32,6 +33,7 @@ static void fill_request(const struct tri_run_config *config, int world_size, bo
         .cache_length = cache_length,
         .forward_only = forward_only,
         .team_size = (int)config->placement.team_size,
+        .checkpoint_staging_bytes = tri_checkpoint_staging_bytes(),
         .num_prefetch = 1,
         .num_scratch = NUM_BACKENDS,
     };
