@@ -273,8 +273,8 @@ struct test_grid {
 /* One rank's pieces: weights whole, moments cut over dp. */
 struct test_rank {
     int num;
-    struct tri_state_tensor load[MAX_PARAMS];   /* whole local tensors; dp rank 0 counts */
-    struct tri_state_tensor save[MAX_PARAMS];   /* shards of them */
+    struct tri_state_tensor load[MAX_PARAMS]; /* whole local tensors; dp rank 0 counts */
+    struct tri_state_tensor save[MAX_PARAMS]; /* shards of them */
     struct tri_state_tensor moment[2][MAX_PARAMS];
 };
 

@@ -55,11 +55,12 @@ static tri_status open_bytes(const char *header, int64_t claim, const void *data
     return tri_safetensors_open(path, arena, err, file);
 }
 
-static const char sample[] = "{\"__metadata__\":{\"format\":\"pt\"},\"b\":{\"dtype\":\"F32\",\"shape\":[2],"
-                             "\"data_offsets\":[0,8]},\"a\":{\"dtype\":\"BF16\",\"shape\":[1,3],"
-                             "\"data_offsets\":[8,14]}}  ";
-static const unsigned char sample_data[14] = {0,    0,    0x80, 0x3f, 0, 0, 0, 0xc0,
-                                              0x80, 0x3f, 0,    0x40, 0x40, 0x40};
+static const char sample[] =
+    "{\"__metadata__\":{\"format\":\"pt\"},\"b\":{\"dtype\":\"F32\",\"shape\":[2],"
+    "\"data_offsets\":[0,8]},\"a\":{\"dtype\":\"BF16\",\"shape\":[1,3],"
+    "\"data_offsets\":[8,14]}}  ";
+static const unsigned char sample_data[14] = {0,    0,    0x80, 0x3f, 0,    0,    0,
+                                              0xc0, 0x80, 0x3f, 0,    0x40, 0x40, 0x40};
 
 static void test_sample(void **state)
 {
@@ -196,9 +197,10 @@ static void test_legal_oddities(void **state)
         "{\"__metadata__\":{}}      ",
         "{" T("s", "F32", "[]", "[0,4]") "}",
         /* zero-size tensors share an offset with each other and with a real one */
-        "{" T("z", "F32", "[0]", "[4,4]") "," T("a", "F32", "[1]", "[0,4]") ","
-            T("y", "F32", "[2,0]", "[4,4]") "}",
-        "{" T("y", "F32", "[0,4294967296,4294967296]", "[0,0]") "," T("a", "I8", "[4]", "[0,4]") "}",
+        "{" T("z", "F32", "[0]", "[4,4]") "," T("a", "F32", "[1]",
+                                                "[0,4]") "," T("y", "F32", "[2,0]", "[4,4]") "}",
+        "{" T("y", "F32", "[0,4294967296,4294967296]", "[0,0]") "," T("a", "I8", "[4]",
+                                                                      "[0,4]") "}",
         "{" T("a", "F4", "[8]", "[0,4]") "}",
     };
     const size_t bytes[] = {0, 0, 4, 4, 4, 4};
@@ -223,13 +225,14 @@ static void test_layout(void **state)
     const char *header;
     int64_t header_bytes, file_bytes;
     assert_int_equal(
-        tri_safetensors_layout(entries, 2, arena, err, &header, &header_bytes, &file_bytes), TRI_OK);
+        tri_safetensors_layout(entries, 2, arena, err, &header, &header_bytes, &file_bytes),
+        TRI_OK);
     assert_int_equal(header_bytes % 8, 0);
     assert_int_equal(file_bytes, header_bytes + 4 * 13);
     assert_int_equal(entries[1].begin, header_bytes + 12);
     struct tri_safetensors file;
-    assert_int_equal(tri_safetensors_parse("made", header, header_bytes, file_bytes, arena, err, &file),
-                     TRI_OK);
+    assert_int_equal(
+        tri_safetensors_parse("made", header, header_bytes, file_bytes, arena, err, &file), TRI_OK);
     assert_int_equal(tri_safetensors_find(&file, "b.c")->begin, entries[1].begin);
     struct tri_safetensors_entry swapped[2] = {entries[1], entries[0]};
     assert_int_equal(

@@ -104,8 +104,8 @@ static void test_tiles(void **state)
         tri_layout_padding(&c.range, &pad_first, &pad_count);
         for (int64_t e = 0; e < c.range.count; e++) {
             int64_t row, col;
-            bool real = to_global(&c.spec, c.range.tp_rank, c.range.tp_size, c.range.first + e,
-                                  &row, &col);
+            bool real =
+                to_global(&c.spec, c.range.tp_rank, c.range.tp_size, c.range.first + e, &row, &col);
             assert_int_equal(seen[e], case_file(&c, e) >= 0);
             assert_int_equal(e >= pad_first && e < pad_first + pad_count, !real);
         }
@@ -161,7 +161,8 @@ static void transfer_once(int64_t scale)
     memset(marks, 0x5a, file_bytes);
     spill(path, marks, file_bytes);
     int fd = open(path, O_RDWR);
-    float *data = malloc((size_t)c.range.count * 4 + 4), *back = malloc((size_t)c.range.count * 4 + 4);
+    float *data = malloc((size_t)c.range.count * 4 + 4),
+          *back = malloc((size_t)c.range.count * 4 + 4);
     for (int64_t e = 0; e < c.range.count; e++)
         data[e] = test_value("t", e, 3, (uint32_t)scale);
     static struct tri_checksum checksum;
@@ -170,8 +171,8 @@ static void transfer_once(int64_t scale)
     struct tri_transfer transfer = {
         .staging = malloc(TRI_STAGING_BYTES), .checksum = &checksum, .err = err};
     uint64_t wrote = 0, read = 0;
-    assert_int_equal(
-        tri_transfer_write(&transfer, fd, path, &c.disk, &c.range, data, &wrote), TRI_OK);
+    assert_int_equal(tri_transfer_write(&transfer, fd, path, &c.disk, &c.range, data, &wrote),
+                     TRI_OK);
     long bytes;
     char *found = slurp(path, &bytes);
     assert_int_equal(bytes, file_bytes);
@@ -186,17 +187,17 @@ static void transfer_once(int64_t scale)
     assert_memory_equal(found, marks, file_bytes);
     assert_true(wrote == expected);
     memset(back, 0, (size_t)c.range.count * 4);
-    assert_int_equal(tri_transfer_read(&transfer, fd, path, TRI_DTYPE_F32, &c.disk, &c.range, back,
-                                       &read),
-                     TRI_OK);
+    assert_int_equal(
+        tri_transfer_read(&transfer, fd, path, TRI_DTYPE_F32, &c.disk, &c.range, back, &read),
+        TRI_OK);
     assert_true(read == expected);
     for (int64_t e = 0; e < c.range.count; e++)
         assert_true(back[e] == (case_file(&c, e) < 0 ? 0 : data[e]));
     /* a short file is an error, not a crash */
     if (expected != 0 && ftruncate(fd, c.disk.begin) == 0) {
-        assert_int_equal(tri_transfer_read(&transfer, fd, path, TRI_DTYPE_F32, &c.disk, &c.range,
-                                           back, NULL),
-                         TRI_IO);
+        assert_int_equal(
+            tri_transfer_read(&transfer, fd, path, TRI_DTYPE_F32, &c.disk, &c.range, back, NULL),
+            TRI_IO);
         ASSERT_MESSAGE(err, "was cut while being read");
     }
     tri_error_destroy(&err);
@@ -234,14 +235,13 @@ static void test_narrow(void **state)
     struct tri_transfer transfer = {.staging = malloc(TRI_STAGING_BYTES), .checksum = &checksum};
     float *out = malloc(65536 * 4);
     for (int transposed = 0; transposed < 2; transposed++) {
-        struct tri_param_spec spec = {
-            .name = "x", .num_dims = 2, .dims = {512, 128}, .cut_dim = 0};
+        struct tri_param_spec spec = {.name = "x", .num_dims = 2, .dims = {512, 128}, .cut_dim = 0};
         struct tri_local_range range = {
             .spec = &spec, .tp_rank = 1, .tp_size = 2, .count = 256 * 128};
         struct tri_disk_tensor disk = {.rows = 512, .cols = 128, .transposed = transposed};
-        assert_int_equal(tri_transfer_read(&transfer, fd, path, TRI_DTYPE_BF16, &disk, &range, out,
-                                           NULL),
-                         TRI_OK);
+        assert_int_equal(
+            tri_transfer_read(&transfer, fd, path, TRI_DTYPE_BF16, &disk, &range, out, NULL),
+            TRI_OK);
         for (int64_t e = 0; e < 256 * 128; e++) {
             int64_t row = 256 + e / 128, col = e % 128;
             uint32_t bits = (uint32_t)(transposed ? col * 512 + row : row * 128 + col) << 16;
@@ -255,8 +255,9 @@ static void test_narrow(void **state)
         tri_transfer_read(&transfer, fd, path, TRI_DTYPE_F16, &disk, &range, out, NULL), TRI_OK);
     for (int i = 0; i < 65536; i++) {
         int exponent = i >> 10 & 31, mantissa = i & 1023;
-        double value = exponent == 0 ? mantissa * 0x1p-24
-                                     : (1 + mantissa / 1024.0) * (double)(1ull << exponent) * 0x1p-15;
+        double value = exponent == 0
+                           ? mantissa * 0x1p-24
+                           : (1 + mantissa / 1024.0) * (double)(1ull << exponent) * 0x1p-15;
         if (exponent == 31)
             assert_true(mantissa ? out[i] != out[i] : out[i] == (i & 0x8000 ? -1.0f : 1.0f) / 0.0f);
         else
@@ -270,8 +271,8 @@ static void test_narrow(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tiles),    cmocka_unit_test(test_refuses_bad_ranges),
-        cmocka_unit_test(test_merges),   cmocka_unit_test(test_transfer),
+        cmocka_unit_test(test_tiles),  cmocka_unit_test(test_refuses_bad_ranges),
+        cmocka_unit_test(test_merges), cmocka_unit_test(test_transfer),
         cmocka_unit_test(test_narrow),
     };
     return cmocka_run_group_tests(tests, NULL, scratch_remove);

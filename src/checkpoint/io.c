@@ -244,8 +244,11 @@ tri_status tri_io_make_dirs(const char *path, tri_error *err)
             continue;
         char kept = *end;
         *end = '\0';
-        if (mkdir(part, 0777) != 0 && !tri_io_is_dir(part))
-            code = errno;
+        if (mkdir(part, 0777) != 0) {
+            int cause = errno;
+            if (!tri_io_is_dir(part))
+                code = cause;
+        }
         *end = kept;
         if (kept == '\0')
             break;

@@ -94,8 +94,8 @@ static tri_status write_runs(const struct tri_transfer *transfer, int fd, const 
     for (int64_t r = 0; r < num; r++) {
         const float *run = from + r * from_pitch;
         int64_t at = file + r * file_pitch;
-        *sum += tri_checksum_words(transfer->checksum, run, at, count);
         TRI_TRY(tri_io_write_at(fd, path, run, 4 * count, begin + 4 * at, transfer->err));
+        *sum += tri_checksum_words(transfer->checksum, run, at, count);
     }
     return TRI_OK;
 }
