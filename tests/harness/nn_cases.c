@@ -12,7 +12,7 @@ struct tri_gpt_config nn_shape(int shape)
                         .hidden_size = 20,
                         .num_attention_heads = 4,
                         .num_query_groups = 4,
-                        .kv_channels = 6,
+                        .kv_channels = 5,
                         .ffn_hidden_size = 28,
                         .normalization = TRI_NORM_LAYERNORM,
                         .layernorm_epsilon = 1e-5,
@@ -35,6 +35,7 @@ struct tri_gpt_config nn_shape(int shape)
         return gpt;
     gpt.transformer.num_attention_heads = 8;
     gpt.transformer.num_query_groups = 4;
+    gpt.transformer.kv_channels = 6;
     gpt.transformer.normalization = TRI_NORM_RMSNORM;
     gpt.transformer.activation_func = TRI_ACT_SILU;
     gpt.transformer.gated_linear_unit = true;

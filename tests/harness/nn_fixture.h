@@ -142,6 +142,9 @@ void nn_rank_destroy(struct nn_rank *rank);
 /* Edge tensors of this rank with actual dims. */
 struct tri_tensor nn_rank_tensor(const struct nn_rank *rank, const struct nn_edge *edge,
                                  const struct nn_region *region, int64_t length);
+/* The edges of node in a model of width hidden. */
+void nn_edges_of(const struct tri_module_spec *node, int64_t hidden, struct nn_edge *in,
+                 struct nn_edge *out);
 /* Global channel of local channel c of an edge. */
 int64_t nn_edge_channel(const struct nn_edge *edge, int tp, int rank, int64_t c);
 int64_t nn_edge_width(const struct nn_edge *edge);
