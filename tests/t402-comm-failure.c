@@ -380,44 +380,22 @@ static void case_mismatch(void)
     }
 }
 
-/* A message to oneself that has no partner cannot come: an error at once. */
-static tri_status self_body(void *arg, tri_world *world)
-{
-    (void)arg;
-    int own = world->rank;
-    tri_group *group;
-    float x = 1.0f, y = 0.0f;
-    tri_request *send, *recv;
-    TRI_TRY(tri_group_create(world, "own", &own, 1, &group));
-    TRI_TRY(group->ops->recv_begin(group, &y, 1, TRI_DTYPE_F32, 0, TRI_CHANNEL_BACKWARD, &recv));
-    EXPECT(!group->ops->test(group, recv));
-    TRI_TRY(group->ops->send_begin(group, &x, 1, TRI_DTYPE_F32, 0, TRI_CHANNEL_BACKWARD, &send));
-    EXPECT(group->ops->test(group, recv) && y == 1.0f);
-    TRI_TRY(tri_request_end(group, &send));
-    TRI_TRY(tri_request_end(group, &recv));
-    EXPECT(tri_group_recv(group, &y, 1, TRI_DTYPE_F32, 0, TRI_CHANNEL_FORWARD) == TRI_COMM);
-    EXPECT(strstr(tri_error_message(world->err, 0), "message of its own"));
-    tri_error_clear(world->err);
-    tri_group_destroy(&group);
-    return TRI_OK;
-}
-
-static void case_self(void)
-{
-    ranks_pass(&ranks, self_body, NULL);
-}
-
 static const struct {
     const char *name;
     void (*run)(void);
     bool only_threads, only_mpi;
 } cases[] = {
-    {"stall", case_stall, false, false},     {"fail", case_fail, false, false},
-    {"chain", case_chain, false, false},     {"circle", case_circle, false, false},
-    {"abandon", case_abandon, false, false}, {"absent", case_absent, false, false},
-    {"hang", case_hang, false, true},        {"flip", case_flip, true, false},
-    {"trace", case_trace, false, false},     {"mismatch", case_mismatch, true, false},
-    {"self", case_self, false, false},       {"flip_refused", case_flip_refused, false, false},
+    {"stall", case_stall, false, false},
+    {"fail", case_fail, false, false},
+    {"chain", case_chain, false, false},
+    {"circle", case_circle, false, false},
+    {"abandon", case_abandon, false, false},
+    {"absent", case_absent, false, false},
+    {"hang", case_hang, false, true},
+    {"flip", case_flip, true, false},
+    {"trace", case_trace, false, false},
+    {"mismatch", case_mismatch, true, false},
+    {"flip_refused", case_flip_refused, false, false},
 };
 
 static void test_cases(void **state)

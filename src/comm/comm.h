@@ -128,7 +128,9 @@ tri_status tri_world_create_self(tri_reduce_fn *reduce, tri_error *err, tri_worl
  * threads: num_ranks ranks as threads of this process. tri_threads_run() starts a thread per rank,
  * calls body(arg, world) in each, waits for all, and returns the first status that is not TRI_OK or
  * PEER (else the first that is not TRI_OK). Each body gets its own world and error record (world->err);
- * when a body fails, its messages and its rank are in errs[rank] (num_ranks records made by the caller).
+ * when a body fails, its messages and its rank are in errs[rank] (num_ranks records made by the caller),
+ * and the world is abandoned for it. The worlds are the run's own: a body may destroy its world (or a
+ * wrapper that has taken it over), which then frees the wrapper only.
  */
 typedef tri_status tri_rank_fn(void *arg, tri_world *world);
 tri_status tri_threads_run(int num_ranks, double time_limit_seconds, tri_reduce_fn *reduce,

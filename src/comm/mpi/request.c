@@ -237,8 +237,8 @@ static void move_all(struct mpi_world *world)
 static tri_status request_wait(struct mpi_world *world, struct mpi_request *request)
 {
     double limit = world->base.time_limit_seconds, start = tri_clock_seconds();
-    double ask_after = limit - (limit < 8.0 ? 0.25 * limit : 2.0);
-    bool has_asked = false;
+    /* Those who are asked get this long to answer, also when this process itself was stopped. */
+    double patience = limit < 8.0 ? 0.25 * limit : 2.0, asked_at = -1.0;
     for (unsigned round = 0;; round++) {
         move_all(world);
         if (request->is_done || request->status != TRI_OK)
@@ -247,12 +247,12 @@ static tri_status request_wait(struct mpi_world *world, struct mpi_request *requ
         if (round % 16 == 15 || waited > 0.001)
             tri_mpi_control_poll(world);
         TRI_TRY(tri_mpi_failure(world));
-        if (waited > ask_after && !has_asked) {
+        if (asked_at < 0.0 && waited > limit - patience) {
             tri_mpi_search_begin(world, request);
-            has_asked = true;
-        }
-        if (waited > limit)
+            asked_at = waited;
+        } else if (asked_at >= 0.0 && waited > asked_at + patience) {
             tri_mpi_search_end(world, request);
+        }
         tri_mpi_nap(waited);
     }
 }

@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define LATE_SECONDS 1.0
+
 static int member_rank(const struct threads_op *op, int member)
 {
     return op->group
@@ -282,11 +284,14 @@ tri_status tri_threads_end(tri_group *group, tri_request **request)
         if (deadline < 0.0)
             deadline = tri_clock_seconds() + shared->time_limit_seconds;
         bool is_awake = tri_threads_sleep(shared, sleeper, op, seen, deadline);
-        /* Once all have begun the work runs and ends by itself: only absence is a failure. */
-        if (!is_awake && !atomic_load(&op->has_all))
-            tri_threads_lose(group->world, op);
-        else if (!is_awake)
+        if (is_awake)
+            continue;
+        /* Once all have begun the work runs and ends by itself: only absence is a failure. Who wakes
+           long after its deadline was stopped itself, with all others, and gives them time again. */
+        if (atomic_load(&op->has_all) || tri_clock_seconds() > deadline + LATE_SECONDS)
             deadline = tri_clock_seconds() + shared->time_limit_seconds;
+        else
+            tri_threads_lose(group->world, op);
     }
     if (deadline >= 0.0)
         tri_threads_wait_over(sleeper);

@@ -13,7 +13,8 @@
  *
  * so that each byte crosses once in each direction, as in a ring.
  *
- *   world.c   ranks, sleeping and waking, failure and who is to blame
+ *   world.c   ranks, sleeping and waking, failure
+ *   blame.c   who did not come
  *   group.c   the part of a group that its members share
  *   op.c      begin, end, test: the life of an operation
  *   work.c    what a part does
@@ -135,6 +136,11 @@ bool tri_threads_sleep(struct threads_shared *shared, struct threads_sleeper *sl
 void tri_threads_wait_over(struct threads_sleeper *sleeper);
 /* The status of a failed world with its message in the rank's record; TRI_OK while it runs. */
 tri_status tri_threads_failure(tri_world *world);
+/* Notes the failure and wakes all; the first one stands. The shared lock is held. */
+void tri_threads_fail(struct threads_shared *shared, enum threads_failure failure, int rank,
+                      const char *text);
+
+/* blame.c */
 /* The rank's deadline has passed while it waits for op: finds who did not come and fails the world. */
 void tri_threads_lose(tri_world *world, struct threads_op *op);
 
