@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Checks that everything the build needs is there, by asking for the thing itself (a command or a
-# pkg-config module) and not for a package. On Debian and its children what is missing is installed
+# Checks that everything the build needs is there, by asking for the thing itself (a command, a
+# header or a pkg-config module) and not for a package. On Debian and its children what is missing is installed
 # with apt where root or sudo is at hand; else the one line to run is printed. On other systems the
 # missing things are named. Usage: scripts/deps.sh [tests|train]
 set -euo pipefail
@@ -12,7 +12,7 @@ need() {
     case $2 in
     command) command -v "$3" >/dev/null 2>&1 && return 0 ;;
     module) command -v pkg-config >/dev/null 2>&1 && pkg-config --exists "$3" && return 0 ;;
-    file) compgen -G "$3" >/dev/null && return 0 ;;
+    header) echo "#include <$3>" | cc -x c -fsyntax-only - 2>/dev/null && return 0 ;;
     esac
     missing+=("$2 '$3' ($1)")
     packages+=("$4")
@@ -22,7 +22,7 @@ need() {
 check() {
     missing=() packages=() required_missing=0
     need required command cc gcc
-    need required file '/usr/include/stdlib.h' libc6-dev
+    need required header stdlib.h libc6-dev
     need required command cmake cmake
     need required command ninja ninja-build
     need required command pkg-config pkg-config

@@ -37,7 +37,7 @@ check_tree() {
             wrong("<mpi.h> outside src/comm/mpi/")
         }
         /^[ \t]*#[ \t]*include[ \t]*<cblas\.h>/ {
-            if (FILENAME !~ /^src\/kernels\//)
+            if (place == "src" && room != "kernels")
                 wrong("<cblas.h> outside src/kernels/")
         }
         /^[ \t]*#[ \t]*include[ \t]*"/ {

@@ -112,6 +112,7 @@ static bool print_file_rows(FILE *out, const struct tri_option_binding *binding,
         struct tri_option_text text;
         tri_option_text_init(&text, value, VALUE_ROOM);
         tri_option_yaml(row, binding->config, &text);
+        TRI_ASSERT(!text.is_cut);
         if (!has_heading)
             fprintf(out, "%s:\n", table->section);
         has_heading = true;
