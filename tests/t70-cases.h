@@ -69,7 +69,7 @@ static char case_dir[64];
 static inline int case_dir_create(void **state)
 {
     (void)state;
-    snprintf(case_dir, sizeof(case_dir), "/tmp/trine-test-XXXXXX");
+    snprintf(case_dir, sizeof(case_dir), "/tmp/trine-data-XXXXXX");
     return mkdtemp(case_dir) ? 0 : -1;
 }
 
