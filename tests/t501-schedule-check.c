@@ -210,6 +210,27 @@ static void test_microbatch_order_of_gradients(void **state)
     fixture_fini(&f);
 }
 
+static void test_interrupted_backward(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f, 2, 2, 4, 0); /* two gradients between units serve whichever backward runs */
+    int at = find(&f, 1, TRI_ACTION_BWD, 0);
+    struct tri_action whole = f.actions[1][at];
+    assert_true(whole.num_units > 1);
+    struct tri_action upper = whole, lower = whole;
+    lower.num_units = upper.unit = 1;
+    upper.num_units--;
+    f.actions[1][at] = upper;
+    insert_at(&f, 1, at + 1, lower);
+    assert_int_equal(count_faults(&f, NULL), 0);
+    int next = find(&f, 1, TRI_ACTION_BWD, 1);
+    remove_at(&f, 1, at + 1);
+    insert_at(&f, 1, next, lower);
+    count_faults(&f, "the backward of 0.1 is not through");
+    fixture_fini(&f);
+}
+
 static void test_too_few_staging_rows(void **state)
 {
     (void)state;
@@ -288,6 +309,7 @@ int main(void)
         cmocka_unit_test(test_slot_used_twice),
         cmocka_unit_test(test_reduce_too_early),
         cmocka_unit_test(test_microbatch_order_of_gradients),
+        cmocka_unit_test(test_interrupted_backward),
         cmocka_unit_test(test_too_few_staging_rows),
         cmocka_unit_test(test_circle_of_receives),
         cmocka_unit_test(test_numbers_out_of_range),

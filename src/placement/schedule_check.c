@@ -31,6 +31,7 @@ struct check {
     struct check_slice *slices;
     int unsent_slice, unsent_microbatch; /* gradient that waits to be sent; -1: none */
     int *row_slice, *row_microbatch;     /* [receive staging row] gradient in it; -1: none */
+    int open_slice, open_microbatch;     /* backward that has not come to unit 0; -1: none */
     bool broken;                         /* an action that cannot be run at all */
 };
 
@@ -226,7 +227,12 @@ static void check_input_half(struct check *check, struct check_slice *slice, int
     if (check->unsent_slice >= 0)
         check_fault(check, "the gradient of %d.%d has not been sent", check->unsent_microbatch,
                     check->unsent_slice);
+    if (check->open_slice >= 0 && (check->open_slice != a->slice || check->open_microbatch != m))
+        check_fault(check, "the backward of %d.%d is not through, and its gradient would be lost",
+                    check->open_microbatch, check->open_slice);
     check->unsent_slice = -1;
+    check->open_slice = a->unit > 0 ? a->slice : -1;
+    check->open_microbatch = m;
     if (end < slice->units && slice->next_input[end] <= m)
         check_fault(check, "unit %d above has not passed its gradient down", end);
     if (end == slice->units && check_has_next(check, a->slice)) {
@@ -366,7 +372,7 @@ static tri_status check_stage(struct check *check)
     check->slices = tri_arena_alloc(check->arena, (size_t)num_slices * sizeof(*check->slices));
     check->row_slice = check_numbers(check, check->rank->num_recv_staging, -1);
     check->row_microbatch = check_numbers(check, check->rank->num_recv_staging, -1);
-    check->unsent_slice = -1;
+    check->unsent_slice = check->open_slice = -1;
     if (!check->slices || !check->row_slice || !check->row_microbatch)
         return TRI_NOMEM;
     for (int slice = 0; slice < num_slices; slice++)
