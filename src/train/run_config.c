@@ -129,7 +129,6 @@ tri_status tri_run_config_read(int argc, char **argv, struct tri_option_binding 
         bindings[i].origin = origins[i];
 
     read_sources(argc, argv, bindings, num, err);
-    tri_shape_apply_short(&given, transformer->origin, gpt->origin, &config->shape, err);
     if (config->shape_from[0]) {
         struct tri_gpt_config shape;
         tri_gpt_config_set_defaults(&shape);
@@ -139,6 +138,7 @@ tri_status tri_run_config_read(int argc, char **argv, struct tri_option_binding 
             config->shape = shape;
         }
     }
+    tri_shape_apply_short(&given, transformer->origin, gpt->origin, &config->shape, err);
     tri_gpt_config_resolve(&config->shape);
     return tri_error_status(err);
 }
