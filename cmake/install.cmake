@@ -22,6 +22,8 @@ set(trine_mpi_libraries "")
 if(MPI_C_FOUND)
   list(JOIN MPI_C_LIBRARIES " " trine_mpi_libraries)
 endif()
+# trine.pc finds its prefix from its own place, so that "cmake --install --prefix" and moves work.
+file(RELATIVE_PATH trine_up /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
 configure_file(cmake/trine.pc.in trine.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/trine.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 install(DIRECTORY include/trine DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")

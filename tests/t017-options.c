@@ -122,6 +122,15 @@ static void test_other_types(void **state)
     memset(long_text, 'l', sizeof(long_text));
     long_text[TRI_OPTION_TEXT] = '\0';
     check_set(&toy, "save", long_text, "a.yaml:3:9: 'save' has 1024 bytes; the limit is 1023");
+    static const char *const not_utf8[] = {
+        "a\xff", "\xc3", "\x80", "\xc0\xaf", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xe2\x82"};
+    for (size_t i = 0; i < sizeof(not_utf8) / sizeof(not_utf8[0]); i++) {
+        const char *message = "a.yaml:3:9: 'save' is no UTF-8 text; use a name in UTF-8";
+        check_set(&toy, "save", not_utf8[i], message);
+    }
+    check_set(&toy, "save", "\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80 \xed\x9f\xbf", NULL);
+    check_set(&toy, "data_path", "a\nb\xfe",
+              "a.yaml:3:9: 'data_path' is no UTF-8 text; use a name in UTF-8");
     check_set(&toy, "layer_widths", "1, 2k,3", NULL);
     assert_int_equal(toy.shape.layer_widths.num, 3);
     assert_int_equal(toy.shape.layer_widths.value[1], 2000);

@@ -170,10 +170,36 @@ static tri_status option_read_choice(const struct tri_option *row, const char *t
     return tri_error_add(err, TRI_INVALID, "%s is '%s'; use %s", subject, text, list);
 }
 
+/* Run files and JSON hold nothing else, so a text that is no UTF-8 could not be written down. */
+static bool text_is_utf8(const char *text)
+{
+    for (const unsigned char *c = (const unsigned char *)text; *c;) {
+        int more = *c < 0x80 ? 0 : *c >= 0xc2 && *c < 0xe0 ? 1 : *c >= 0xe0 && *c < 0xf0 ? 2 : 3;
+        if ((*c >= 0x80 && *c < 0xc2) || *c > 0xf4)
+            return false;
+        if ((c[0] == 0xe0 && c[1] < 0xa0) || (c[0] == 0xed && c[1] > 0x9f) ||
+            (c[0] == 0xf0 && c[1] < 0x90) || (c[0] == 0xf4 && c[1] > 0x8f))
+            return false;
+        for (c++; more > 0; more--, c++) {
+            if ((*c & 0xc0) != 0x80)
+                return false;
+        }
+    }
+    return true;
+}
+
+static tri_status option_check_utf8(const char *text, const char *subject, tri_error *err)
+{
+    if (text_is_utf8(text))
+        return TRI_OK;
+    return tri_error_add(err, TRI_INVALID, "%s is no UTF-8 text; use a name in UTF-8", subject);
+}
+
 static tri_status option_set_text(const char *text, const char *subject, char *field,
                                   tri_error *err)
 {
     size_t length = strlen(text);
+    TRI_TRY(option_check_utf8(text, subject, err));
     if (length >= TRI_OPTION_TEXT)
         return tri_error_add(err, TRI_INVALID, "%s has %zu bytes; the limit is %d", subject, length,
                              TRI_OPTION_TEXT - 1);
@@ -188,6 +214,7 @@ static tri_status option_append_text(const char *key, const char *item, const ch
     size_t used = strlen(field), separator = used > 0;
     size_t key_bytes = key ? strlen(key) + 1 : 0;
     size_t length = strlen(item);
+    TRI_TRY(option_check_utf8(item, subject, err));
     if (strchr(item, '\n') || (key && strpbrk(key, "=\n")))
         return tri_error_add(err, TRI_INVALID,
                              "%s has an item with a line break, or a key with '='; use neither",
