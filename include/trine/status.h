@@ -5,16 +5,16 @@
  */
 #pragma once
 
-#define TRI_STATUS_LIST(X)                                    \
-    X(OK, "success")                                          \
-    X(INVALID, "the caller or the user gave a bad value")     \
-    X(UNSUPPORTED, "not available in this build or backend")  \
-    X(NOMEM, "out of memory")                                 \
-    X(IO, "file or device error")                             \
-    X(COMM, "communication error")                            \
-    X(NUMERIC, "non-finite value")                            \
-    X(PEER, "another rank failed first")                      \
-    X(BUG, "internal inconsistency")                          \
+#define TRI_STATUS_LIST(X)                                                                         \
+    X(OK, "success")                                                                               \
+    X(INVALID, "the caller or the user gave a bad value")                                          \
+    X(UNSUPPORTED, "not available in this build or backend")                                       \
+    X(NOMEM, "out of memory")                                                                      \
+    X(IO, "file or device error")                                                                  \
+    X(COMM, "communication error")                                                                 \
+    X(NUMERIC, "non-finite value")                                                                 \
+    X(PEER, "another rank failed first")                                                           \
+    X(BUG, "internal inconsistency")                                                               \
     X(STOPPED, "stopped on request")
 
 #define TRI_STATUS_ENUM(name, text) TRI_##name,
