@@ -20,8 +20,8 @@
 
 struct tri_grid {
     int world_size;
-    int size[TRI_NUM_AXES];   /* ETP and EDP belong to the expert grid */
-    int order[5];             /* enum tri_axis, fastest first, of the dense grid */
+    int size[TRI_NUM_AXES]; /* ETP and EDP belong to the expert grid */
+    int order[5];           /* enum tri_axis, fastest first, of the dense grid */
     int expert_order[5];
 };
 

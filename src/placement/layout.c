@@ -11,6 +11,15 @@ static bool layout_is_set(int64_t value)
     return value != TRI_UNSET;
 }
 
+/* A number of layers as a user knows it. */
+static const char *layout_format(int64_t value, char text[24])
+{
+    if (value == TRI_UNSET)
+        return "(unset)";
+    snprintf(text, 24, "%" PRId64, value);
+    return text;
+}
+
 /* The k-th of the stages [first, first + num) that gets one layer more: those in the middle of the
    pipeline first, then the one with the embedding, then the one with the head. */
 static int layout_preferred_stage(int num_stages, int first, int num, int k)
@@ -67,15 +76,18 @@ static tri_status layout_uneven(const struct tri_placement_config *config, int n
     int64_t last = has_last ? config->decoder_last_pipeline_num_layers : 0;
     int num_middle = num_stages - has_first - has_last;
     int64_t middle = num_layers - first - last;
-    if (num_middle < 0 || (num_middle == 0 && middle != 0) || (num_middle > 0 && middle <= 0))
-        return tri_error_add(
-            err, TRI_INVALID,
-            "'decoder_first_pipeline_num_layers' %" PRId64
-            " and 'decoder_last_pipeline_num_layers' "
-            "%" PRId64 " leave %" PRId64 " of %" PRId64
-            " layers for the other %d of %d stages; leave "
-            "at least one layer for each other stage, and none where there is no other",
-            first, last, middle, num_layers, num_middle < 0 ? 0 : num_middle, num_stages);
+    if (num_middle < 0 || (num_middle == 0 && middle != 0) || (num_middle > 0 && middle <= 0)) {
+        char text[2][24];
+        return tri_error_add(err, TRI_INVALID,
+                             "'decoder_first_pipeline_num_layers' %s and "
+                             "'decoder_last_pipeline_num_layers' %s leave "
+                             "%" PRId64 " of %" PRId64
+                             " layers for the other %d of %d stages; leave at least one layer for "
+                             "each other stage, and none where there is no other",
+                             layout_format(config->decoder_first_pipeline_num_layers, text[0]),
+                             layout_format(config->decoder_last_pipeline_num_layers, text[1]),
+                             middle, num_layers, num_middle < 0 ? 0 : num_middle, num_stages);
+    }
     if (has_first)
         layout_spread_stage(num_stages, num_slices, 0, first, counts);
     if (has_last)

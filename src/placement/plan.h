@@ -58,7 +58,7 @@ struct tri_placement {
     struct tri_schedule eval_schedule; /* forward only, same microbatches */
     struct tri_sizing_input
         sizing; /* what the units were described with; the builder uses the same */
-    /* Unit records: one per different unit, shared by equal layers: [unit]. */
+    /* One record per unit of the model: [unit]. Names differ, so equal layers do not share one. */
     const struct tri_unit_size *units;
     tri_arena *arena;
 };
@@ -89,6 +89,8 @@ struct tri_plan_time {
     int32_t step; /* module index within the action */
 };
 
+/* A row lives from its first moment to its last, both included. A work row is alive in every action that
+   runs its module; the times are those of the first. */
 struct tri_plan_row {
     enum tri_arena_kind arena;
     size_t offset;

@@ -7,7 +7,7 @@
  * peer has received.
  *
  * Text form, one line per rank: "rank 0: RECV_FWD 0.0 FWD 0.0[0:5] SEND_FWD 0.0 ..." where i.c is
- * microbatch.slice and [first:count] a unit range (left out: the whole slice).
+ * microbatch.slice (of a REDUCE bucket.slice) and [first:count] a unit range (left out: the whole slice).
  */
 #pragma once
 
@@ -18,49 +18,50 @@
 #include <stdio.h>
 
 enum tri_action_kind {
-    TRI_ACTION_RECV_FWD,   /* the slice's input, from the previous stage, into the slot */
+    TRI_ACTION_RECV_FWD, /* the slice's input, from the previous stage, into the slot */
     TRI_ACTION_FWD,
-    TRI_ACTION_SEND_FWD,   /* the slice's output, to the next stage */
-    TRI_ACTION_RECV_BWD,   /* gradient of the slice's output */
+    TRI_ACTION_SEND_FWD, /* the slice's output, to the next stage */
+    TRI_ACTION_RECV_BWD, /* gradient of the slice's output */
     TRI_ACTION_BWD,
     TRI_ACTION_BWD_INPUT,
     TRI_ACTION_BWD_WEIGHT,
-    TRI_ACTION_SEND_BWD,   /* gradient of the slice's input */
-    TRI_ACTION_REDUCE,     /* begin the reduction of bucket */
+    TRI_ACTION_SEND_BWD, /* gradient of the slice's input */
+    TRI_ACTION_REDUCE,   /* begin the reduction of bucket */
     TRI_NUM_ACTION_KINDS
 };
 
 struct tri_action {
     enum tri_action_kind kind;
     int32_t microbatch;
-    int32_t slice;      /* which of this rank's slices */
-    int32_t unit;       /* first unit of the slice the action covers */
+    int32_t slice; /* which of this rank's slices */
+    int32_t unit;  /* first unit of the slice the action covers */
     int32_t num_units;
-    int32_t bucket;     /* of REDUCE: index among the slice's buckets; else -1 */
-    int32_t slot;       /* where this microbatch's saved tensors live */
-    int32_t staging;    /* SEND_BWD: row that holds the gradient; RECV_BWD: row it lands in; else -1 */
+    int32_t bucket;  /* of REDUCE: index among the slice's buckets; else -1 */
+    int32_t slot;    /* where this microbatch's saved tensors live */
+    int32_t staging; /* SEND_BWD: row that holds the gradient; RECV_BWD: row it lands in; else -1 */
 };
 
 /* What a generator sees of the pipeline. */
 struct tri_schedule_input {
-    int num_stages;                 /* pp */
-    int num_slices;                 /* per rank */
+    int num_stages; /* pp */
+    int num_slices; /* per rank */
     int num_microbatches;
-    int group_size;                 /* microbatch_group_size_per_vp_stage; num_stages by default */
+    int group_size; /* microbatch_group_size_per_vp_stage; num_stages by default */
     bool forward_only;
-    const int *num_units;           /* [stage * num_slices + slice] */
-    const int *num_buckets;         /* [stage * num_slices + slice]; NULL: no REDUCE actions */
-    const int *const *bucket_unit;  /* [stage * num_slices + slice][bucket]: lowest unit of bucket; buckets
+    const int *num_units;   /* [stage * num_slices + slice] */
+    const int *num_buckets; /* [stage * num_slices + slice]; NULL: no REDUCE actions */
+    const int *const
+        *bucket_unit; /* [stage * num_slices + slice][bucket]: lowest unit of bucket; buckets
                                        are numbered as backward completes them, from the last unit down */
 };
 
 struct tri_rank_schedule {
     int num_actions;
     const struct tri_action *actions;
-    const int *num_slots;           /* [slice]: most microbatches in flight */
-    int num_send_staging;           /* rows for gradients on their way to the previous stage */
+    const int *num_slots; /* [slice]: most microbatches in flight */
+    int num_send_staging; /* rows for gradients on their way to the previous stage */
     int num_recv_staging;
-    bool split_backward;            /* has BWD_INPUT or BWD_WEIGHT */
+    bool split_backward; /* has BWD_INPUT or BWD_WEIGHT */
 };
 
 struct tri_schedule {
@@ -85,7 +86,9 @@ tri_status tri_schedule_plan(const char *name, const struct tri_schedule_input *
  * Proves: every forward precedes its backward and every backward happens once, over all units; input
  * halves precede weight halves; sends and receives pair up in order on every link; no cycle of waiting
  * exists with the given staging rows; slots are never used twice at once; gradients of a slice are added
- * to in microbatch order; a bucket is reduced once, after its last gradient. Adds every fault to err.
+ * to in microbatch order; a bucket is reduced once, after its last gradient; an input gradient is sent before
+ * the next backward of the rank, and a backward in parts is not interrupted by another one. Adds every fault
+ * to err.
  */
 tri_status tri_schedule_check(const struct tri_schedule *schedule,
                               const struct tri_schedule_input *input, tri_error *err);
