@@ -235,8 +235,9 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_find_non_finite),
         cmocka_unit_test(test_empty),
     };
-    kc = kernel_case_open(argc, argv);
+    int reports = 0;
+    kc = kernel_case_open(argc, argv, &reports);
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     kernel_case_close(&kc);
-    return failed;
+    return failed + reports;
 }

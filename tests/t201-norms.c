@@ -243,8 +243,9 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_layernorm_finite_difference),
         cmocka_unit_test(test_rope),
     };
-    kc = kernel_case_open(argc, argv);
+    int reports = 0;
+    kc = kernel_case_open(argc, argv, &reports);
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     kernel_case_close(&kc);
-    return failed;
+    return failed + reports;
 }

@@ -112,8 +112,9 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_large),
         cmocka_unit_test(test_more_dims),
     };
-    kc = kernel_case_open(argc, argv);
+    int reports = 0;
+    kc = kernel_case_open(argc, argv, &reports);
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     kernel_case_close(&kc);
-    return failed;
+    return failed + reports;
 }

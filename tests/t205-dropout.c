@@ -125,8 +125,9 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_cuts),
         cmocka_unit_test(test_rate),
     };
-    kc = kernel_case_open(argc, argv);
+    int reports = 0;
+    kc = kernel_case_open(argc, argv, &reports);
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     kernel_case_close(&kc);
-    return failed;
+    return failed + reports;
 }

@@ -54,8 +54,9 @@ static void test_part(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_whole), cmocka_unit_test(test_part)};
-    kc = kernel_case_open(argc, argv);
+    int reports = 0;
+    kc = kernel_case_open(argc, argv, &reports);
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     kernel_case_close(&kc);
-    return failed;
+    return failed + reports;
 }

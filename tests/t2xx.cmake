@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # kernels/: one battery per family, run on every backend against a reference in double.
-foreach(backend cpu_ref cpu_fast)
+foreach(backend cpu_ref cpu_fast checked)
   tri_test(t200-elementwise ROOMS kernels ARGS ${backend} LABELS quick)
   tri_test(t201-norms ROOMS kernels ARGS ${backend} LABELS quick)
   tri_test(t202-cross-entropy ROOMS kernels ARGS ${backend} LABELS quick)
@@ -10,4 +10,6 @@ foreach(backend cpu_ref cpu_fast)
   tri_test(t206-embedding ROOMS kernels ARGS ${backend} LABELS quick)
   tri_test(t207-optimizer ROOMS kernels ARGS ${backend} LABELS quick)
 endforeach()
+tri_test(t210-teams ROOMS kernels LABELS quick)
+tri_test(t211-checked ROOMS kernels LABELS quick)
 tri_test(t212-registry ROOMS kernels LABELS quick)

@@ -185,11 +185,13 @@ const struct tri_kernels *tri_kernels_cpu_ref(void);
 const struct tri_kernels *tri_kernels_cpu_fast(void);
 /* Wraps inner: fills outputs with NaN first where the operation overwrites, checks that inputs are
    unchanged and outputs finite, and with shadow repeats each call on cpu_ref and compares. A found
-   fault is reported through report. */
+   fault is reported through report, from whatever thread made the call. An operation is handed no
+   table, so only one checked table can live at a time; the caller destroys it. */
 typedef void tri_checked_report(void *arg, const char *text);
 tri_status tri_kernels_create_checked(const struct tri_kernels *inner, bool shadow,
                                       tri_checked_report *report, void *arg, tri_error *err,
                                       struct tri_kernels **table);
+void tri_kernels_destroy_checked(struct tri_kernels **table);
 
 /* The backend called name ("cpu_ref", "cpu_fast"); NULL if not in this build, err says why. */
 const struct tri_kernels *tri_kernels_find(const char *name, tri_error *err);

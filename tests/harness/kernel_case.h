@@ -31,16 +31,29 @@ struct kernel_case {
     tri_team *team;
     struct tri_queue q;
     uint64_t random;
+    struct tri_kernels *checked; /* NULL: not under watch */
 };
 
-/* argv[1]: the backend; cpu_fast runs on a team of three. */
-static inline struct kernel_case kernel_case_open(int argc, char **argv)
+static inline void kernel_case_report(void *arg, const char *text)
+{
+    *(int *)arg += 1;
+    printf("%s\n", text);
+}
+
+/* argv[1]: the backend, on a team of three; "checked" is cpu_fast under watch and with a shadow. */
+static inline struct kernel_case kernel_case_open(int argc, char **argv, int *reports)
 {
     const char *name = argc > 1 ? argv[1] : "cpu_fast";
+    bool is_checked = strcmp(name, "checked") == 0;
     struct kernel_case c = {.random = 0x9e3779b97f4a7c15u};
     tri_error *err = tri_error_create();
-    c.k = tri_kernels_find(name, err);
-    c.scratch = tri_kernels_scratch(name);
+    c.k = tri_kernels_find(is_checked ? "cpu_fast" : name, err);
+    c.scratch = tri_kernels_scratch(is_checked ? "cpu_fast" : name);
+    *reports = 0;
+    if (is_checked && c.k &&
+        tri_kernels_create_checked(c.k, true, kernel_case_report, reports, err, &c.checked) ==
+            TRI_OK)
+        c.k = c.checked;
     if (!c.k || tri_team_create(3, err, &c.team) != TRI_OK) {
         printf("%s\n", tri_error_message(err, 0));
         exit(1);
@@ -53,6 +66,7 @@ static inline struct kernel_case kernel_case_open(int argc, char **argv)
 static inline void kernel_case_close(struct kernel_case *c)
 {
     tri_team_destroy(&c->team);
+    tri_kernels_destroy_checked(&c->checked);
 }
 
 /* Uniform in [-1, 1). */
