@@ -80,7 +80,8 @@ static inline void world_fini(struct world *world)
     tri_error_destroy(&world->err);
 }
 
-/* The grids that the tests of buckets and memory go through: number i, or false when there is none. */
+/* The grids that the tests of buckets and memory go through: number i, or false when there is
+   none. */
 static inline bool world_example(struct world *world, int i)
 {
     static const struct {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rows of the arenas: inside their arena, apart while alive, found by name, as many as needed. */
+/* The rows of the arenas: inside their arena, apart while alive, found by name, as many as needed.
+   */
 #include "t15-worlds.h"
 
 static bool before(struct tri_plan_time a, struct tri_plan_time b)
@@ -122,9 +123,10 @@ static void test_known_bytes(void **state)
     tri_arena *arena = tri_arena_create();
     struct tri_rank_plan plan = world_rank(&world, 0, arena);
     const size_t hidden = 24 * 2 * 32 * 4;
-    /* a layer: qkv 96 x 32 and bias, proj 32 x 32 and bias, fc1 128 x 32 and bias, fc2 32 x 128 and bias, two
-       norms of weight and bias, in blocks of 1,024 elements: 3+1 +1+1 +4+1 +4+1 +4 = 20; three of them and the
-       positions (24 x 32: 1 block) make 61, rounded up to 2 x 31; the table of 104 x 32 takes 4 */
+    /* a layer: qkv 96 x 32 and bias, proj 32 x 32 and bias, fc1 128 x 32 and bias, fc2 32 x 128
+       and bias, two norms of weight and bias, in blocks of 1,024 elements: 3+1 +1+1 +4+1 +4+1 +4
+       = 20; three of them and the positions (24 x 32: 1 block) make 61, rounded up to 2 x 31; the
+       table of 104 x 32 takes 4 */
     assert_int_equal(plan.arena_bytes[TRI_ARENA_PARAMS], (62 + 4) * 1024 * 4);
     assert_int_equal(plan.arena_bytes[TRI_ARENA_GRADS], plan.arena_bytes[TRI_ARENA_PARAMS]);
     assert_int_equal(plan.arena_bytes[TRI_ARENA_OPTIM], plan.arena_bytes[TRI_ARENA_PARAMS]);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The checker finds planted faults. Every pair of neighbouring actions swapped, every action left out,
- * every action doubled, and wrong numbers: where the checker says nothing, the change must be harmless
- * by a rule stated here.
+ * The checker finds planted faults. Every pair of neighbouring actions swapped, every action left
+ * out, every action doubled, and wrong numbers: where the checker says nothing, the change must be
+ * harmless by a rule stated here.
  */
 #include "t50-schedules.h"
 
@@ -91,9 +91,9 @@ static bool is_backward(const struct tri_action *a)
            a->kind == TRI_ACTION_SEND_BWD || a->kind == TRI_ACTION_REDUCE;
 }
 
-/* Neighbours that do not belong together may change places: another microbatch or slice, or a send or a
-   reduce beside what it has nothing to do with. Messages of one link and the gradients of one slice
-   keep their order, and a gradient is sent before the next backward. */
+/* Neighbours that do not belong together may change places: another microbatch or slice, or a send
+   or a reduce beside what it has nothing to do with. Messages of one link and the gradients of one
+   slice keep their order, and a gradient is sent before the next backward. */
 static bool may_swap(const struct tri_action *a, const struct tri_action *b)
 {
     if (a->kind == TRI_ACTION_REDUCE && b->kind == TRI_ACTION_REDUCE)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Schedules as text: what is printed reads back the same, own orders are proved, bad text is refused. */
+/* Schedules as text: what is printed reads back the same, own orders are proved, bad text is
+   refused. */
 #include "t50-schedules.h"
 
 #include <stdlib.h>

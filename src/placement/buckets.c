@@ -64,7 +64,8 @@ static void walk_slice(struct bucket_walk *walk, const struct tri_slice_plan *sl
     }
 }
 
-/* Brings buckets into the order in which backward completes them, and parameters into bucket order. */
+/* Brings buckets into the order in which backward completes them, and parameters into bucket
+   order. */
 static void list_sort(struct tri_bucket_list *list, int *order, struct tri_param_plan *sorted,
                       struct tri_bucket_plan *buckets)
 {

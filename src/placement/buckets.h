@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where a slice's parameters lie, and which of their gradients are reduced by one message. Units are
- * walked from the last to the first, as backward completes them; a bucket is a run of whole units that
- * reaches the bucket size:
+ * Where a slice's parameters lie, and which of their gradients are reduced by one message. Units
+ * are walked from the last to the first, as backward completes them; a bucket is a run of whole
+ * units that reaches the bucket size:
  *
  *   | unit n-1: last parameter .. first | unit n-2 ... | pad |  next bucket ...
  *     each starts on a TRI_NORM_BLOCK border             to a multiple of dp * TRI_NORM_BLOCK
@@ -22,8 +22,8 @@ struct tri_bucket_rule {
     bool tied_exchange;
 };
 
-/* Parameters in bucket order and buckets in order of completion; offsets count from the slice's first
-   element, shards of the optimizer from its first one. */
+/* Parameters in bucket order and buckets in order of completion; offsets count from the slice's
+   first element, shards of the optimizer from its first one. */
 struct tri_bucket_list {
     int num_params, num_buckets;
     struct tri_param_plan *params;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two mixed-radix numberings of the same ranks: rank = sum over axes of coordinate * stride, where an
- * axis' stride is the product of the sizes before it in the order. The dense grid has ep = 1, the
- * expert grid cp = 1, tp and dp replaced by etp and edp.
+ * Two mixed-radix numberings of the same ranks: rank = sum over axes of coordinate * stride, where
+ * an axis' stride is the product of the sizes before it in the order. The dense grid has ep = 1,
+ * the expert grid cp = 1, tp and dp replaced by etp and edp.
  */
 #include "placement/grid.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The process grid: rank to coordinates and back, and the groups. The order of axes is Megatron-LM's:
- * tp-cp-ep-dp-pp, the leftmost axis varies fastest (use_tp_pp_dp_mapping: tp-cp-ep-pp-dp). Groups:
+ * The process grid: rank to coordinates and back, and the groups. The order of axes is
+ * Megatron-LM's: tp-cp-ep-dp-pp, the leftmost axis varies fastest (use_tp_pp_dp_mapping:
+ * tp-cp-ep-pp-dp). Groups:
  *
  *   name    members differ along   exists       used for
  *   tp      tp                     always       tensor-parallel collectives
@@ -25,8 +26,8 @@ struct tri_grid {
     int expert_order[5];
 };
 
-/* Sizes from the options; world_size must be a multiple of tp * cp * pp, dp follows. All problems are
-   added to err with the sizes that would work. */
+/* Sizes from the options; world_size must be a multiple of tp * cp * pp, dp follows. All problems
+   are added to err with the sizes that would work. */
 tri_status tri_grid_plan(int world_size, int tp, int cp, int ep, int etp, int pp,
                          bool tp_pp_dp_mapping, tri_error *err, struct tri_grid *grid);
 /* Coordinate of rank along axis (ETP, EP, EDP: of the expert grid). */
@@ -37,6 +38,6 @@ int tri_grid_move(const struct tri_grid *grid, int rank, enum tri_axis axis, int
    position of rank among them. axes all dense (TP CP DP PP) or all expert (ETP EP EDP PP). */
 int tri_grid_group_size(const struct tri_grid *grid, tri_axis_set axes);
 int tri_grid_group(const struct tri_grid *grid, int rank, tri_axis_set axes, int *ranks);
-/* First and last stage of rank's pipeline; returns the number of members (1 when pp is 1) and fills ranks
-   (room for 2); *member tells whether rank is one. */
+/* First and last stage of rank's pipeline; returns the number of members (1 when pp is 1) and
+   fills ranks (room for 2); *member tells whether rank is one. */
 int tri_grid_embedding_group(const struct tri_grid *grid, int rank, int *ranks, bool *member);

@@ -31,8 +31,8 @@ static int layout_preferred_stage(int num_stages, int first, int num, int k)
     return k < num_between ? k + 1 : 0;
 }
 
-/* The k-th slice of stage that gets one layer more. The slice that has the embedding or the head comes
-   last, so that no slice is left without a unit while another has several. */
+/* The k-th slice of stage that gets one layer more. The slice that has the embedding or the head
+   comes last, so that no slice is left without a unit while another has several. */
 static int layout_preferred_slice(int num_stages, int num_slices, int stage, int k)
 {
     if (stage == 0 && num_stages > 1)

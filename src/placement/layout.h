@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The layer layout: which slice holds which units. A slice is numbered in model order as
- * index * num_stages + stage: the first slice of every stage, then the second of every stage, and so
- * on. Slice 0 has the embedding, the last one the head, and every layer lies in exactly one slice.
+ * index * num_stages + stage: the first slice of every stage, then the second of every stage, and
+ * so on. Slice 0 has the embedding, the last one the head, and every layer lies in exactly one
+ * slice.
  *
  *   even     layers per slice and per stage differ by at most one; the stages in the middle get the
  *            larger shares, since the first and the last hold the embedding and the head besides
- *   uneven   decoder_first_ / decoder_last_pipeline_num_layers fix a stage, the others share the rest
+ *   uneven   decoder_first_ / decoder_last_pipeline_num_layers fix a stage, the others share
+ *            the rest
  *   layout   a string of E t L and |, or layer counts, says it all
  *
  * Pure.

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Layout strings in Megatron-LM's grammar: E the embedding, t a layer, L the head, | a slice border;
- * commas mean nothing, "x*N" repeats one character and "(...)*N" a text, in one pass each and without
- * nesting. The other form is a list of layer counts: "3,4".
+ * Layout strings in Megatron-LM's grammar: E the embedding, t a layer, L the head, | a slice
+ * border; commas mean nothing, "x*N" repeats one character and "(...)*N" a text, in one pass each
+ * and without nesting. The other form is a list of layer counts: "3,4".
  */
 #include "placement/layout.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The placement of a run: checks, grid, layout, unit records, schedules. What is the same on every rank
- * is made here once; rank_plan.c makes the rest for one rank.
+ * The placement of a run: checks, grid, layout, unit records, schedules. What is the same on every
+ * rank is made here once; rank_plan.c makes the rest for one rank.
  */
 #include "placement/plan.h"
 

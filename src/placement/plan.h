@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The placement of a run and the memory plan of each of its ranks. Everything here is a pure function
- * of shape, spec, options and request, can be asked about any rank of any world, allocates no tensor
- * and sends no message. The builder (model/) takes every pointer by plan row and cannot ask for more.
+ * The placement of a run and the memory plan of each of its ranks. Everything here is a pure
+ * function of shape, spec, options and request, can be asked about any rank of any world,
+ * allocates no tensor and sends no message. The builder (model/) takes every pointer by plan row
+ * and cannot ask for more.
  *
  *   placement (the same on every rank)      rank plan (one rank)
  *   grid, split, layer layout, schedule     slices, parameters in buckets, rows of every arena
@@ -30,7 +31,8 @@ struct tri_plan_request {
     int num_prefetch; /* microbatches that data keeps ready */
     struct tri_scratch_binding scratch[4];
     int num_scratch;
-    /* Staging of collectives, by the communicator that will be used (comm.h staging_bytes); NULL: 0. */
+    /* Staging of collectives, by the communicator that will be used (comm.h staging_bytes); NULL:
+       0. */
     size_t (*comm_staging)(int op, int group_size, int64_t count, enum tri_dtype dtype);
 };
 
@@ -56,15 +58,15 @@ struct tri_placement {
     const struct tri_slice_plan *slices; /* [stage * num_slices + index] */
     struct tri_schedule schedule;
     struct tri_schedule eval_schedule; /* forward only, same microbatches */
-    struct tri_sizing_input
-        sizing; /* what the units were described with; the builder uses the same */
+    /* What the units were described with; the builder uses the same. */
+    struct tri_sizing_input sizing;
     /* One record per unit of the model: [unit]. Names differ, so equal layers do not share one. */
     const struct tri_unit_size *units;
     tri_arena *arena;
 };
 
-/* Checks everything and plans; all problems of the request are added to err at once. Owns its memory:
-   destroy with tri_placement_destroy(). spec must outlive it. */
+/* Checks everything and plans; all problems of the request are added to err at once. Owns its
+   memory: destroy with tri_placement_destroy(). spec must outlive it. */
 tri_status tri_placement_plan(const struct tri_model_spec *spec,
                               const struct tri_placement_config *config,
                               const struct tri_plan_request *request, tri_error *err,
@@ -84,13 +86,12 @@ enum tri_arena_kind {
 const char *tri_arena_name(enum tri_arena_kind kind);
 
 struct tri_plan_time {
-    int32_t
-        action; /* index in the rank's action list; 0 and the end for rows that live the whole run */
-    int32_t step; /* module index within the action */
+    int32_t action; /* index in the rank's list; 0 and the end for rows that live the whole run */
+    int32_t step;   /* module index within the action */
 };
 
-/* A row lives from its first moment to its last, both included. A work row is alive in every action that
-   runs its module; the times are those of the first. */
+/* A row lives from its first moment to its last, both included. A work row is alive in every
+   action that runs its module; the times are those of the first. */
 struct tri_plan_row {
     enum tri_arena_kind arena;
     size_t offset;
@@ -110,9 +111,9 @@ struct tri_param_plan {
     int bucket;       /* of this rank, over all slices */
     int64_t offset;   /* in PARAMS and GRADS, a multiple of TRI_NORM_BLOCK */
     int64_t elements; /* of the local tensor */
-    bool
-        counted; /* in norms and parameter counts on this rank: false for the tied copy, and for tensors
-                        that every tp rank holds (cut_dim -1) unless tp coordinate is 0 */
+    /* In norms and parameter counts on this rank: false for the tied copy, and for tensors that every
+       tp rank holds (cut_dim -1) unless the tp coordinate is 0. */
+    bool counted;
 };
 
 struct tri_bucket_plan {
@@ -155,9 +156,11 @@ tri_status tri_rank_plan_make(const struct tri_placement *placement, int rank, t
 
 /*
  * Where the builder finds its pointers.
- *  hidden[u]    the output of the slice's unit u: a slot row ("hidden") for all but the last unit of the
+ *  hidden[u]    the output of the slice's unit u: a slot row ("hidden") for all but the last unit
+ * of the
  *               model; the slice's input is slot row "input" unless it has the embedding
- *  module rows  slot base + unit part + row offset, or WORK base + row offset, or RUN base + unit part
+ *  module rows  slot base + unit part + row offset, or WORK base + row offset, or RUN base + unit
+ * part
  */
 size_t tri_rank_plan_slot_offset(const struct tri_rank_plan *plan, int slice, int slot);
 size_t tri_rank_plan_unit_offset(const struct tri_rank_plan *plan, int slice, int local_unit);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The plan for people: the three answers, who holds what, bytes by purpose, the schedule, on one screen. */
+/* The plan for people: the three answers, who holds what, bytes by purpose, the schedule, on one
+   screen. */
 #include "placement/plan.h"
 
 #include "spec/model_spec.h"

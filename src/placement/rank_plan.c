@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The plan of one rank: its coordinates, its slices' buckets put one behind the other, its memory. */
+/* The plan of one rank: its coordinates, its slices' buckets put one behind the other, its memory.
+   */
 #include "placement/buckets.h"
 #include "placement/memory.h"
 

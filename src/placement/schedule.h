@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A schedule is data: one array of actions per rank, made by a pure generator, proved by a checker that
- * simulates all ranks, run by one executor. A slice is a list of units; forward and backward actions
- * name a range of them. The generator cuts the last microbatch's backward at bucket borders and puts the
- * reduces there. Sends begin and do not wait; each holds a staging row (or, forward, the slot) until the
- * peer has received.
+ * A schedule is data: one array of actions per rank, made by a pure generator, proved by a checker
+ * that simulates all ranks, run by one executor. A slice is a list of units; forward and backward
+ * actions name a range of them. The generator cuts the last microbatch's backward at bucket
+ * borders and puts the reduces there. Sends begin and do not wait; each holds a staging row (or,
+ * forward, the slot) until the peer has received.
  *
  * Text form, one line per rank: "rank 0: RECV_FWD 0.0 FWD 0.0[0:5] SEND_FWD 0.0 ..." where i.c is
- * microbatch.slice (of a REDUCE bucket.slice) and [first:count] a unit range (left out: the whole slice).
+ * microbatch.slice (of a REDUCE bucket.slice) and [first:count] a unit range (left out: the whole
+ * slice).
  */
 #pragma once
 
@@ -52,7 +53,8 @@ struct tri_schedule_input {
     const int *num_buckets; /* [stage * num_slices + slice]; NULL: no REDUCE actions */
     const int *const
         *bucket_unit; /* [stage * num_slices + slice][bucket]: lowest unit of bucket; buckets
-                                       are numbered as backward completes them, from the last unit down */
+                                       are numbered as backward completes them, from the last unit
+                                       down */
 };
 
 struct tri_rank_schedule {
@@ -77,18 +79,18 @@ struct tri_schedule_row {
                        struct tri_schedule *schedule);
 };
 const struct tri_schedule_row *tri_schedule_find(const char *name);
-/* "auto": no_pipelining for one stage, interleaved for several slices, else 1f1b. A name that is not a
-   row is the path of a text file. */
+/* "auto": no_pipelining for one stage, interleaved for several slices, else 1f1b. A name that is
+   not a row is the path of a text file. */
 tri_status tri_schedule_plan(const char *name, const struct tri_schedule_input *input,
                              tri_arena *arena, tri_error *err, struct tri_schedule *schedule);
 
 /*
- * Proves: every forward precedes its backward and every backward happens once, over all units; input
- * halves precede weight halves; sends and receives pair up in order on every link; no cycle of waiting
- * exists with the given staging rows; slots are never used twice at once; gradients of a slice are added
- * to in microbatch order; a bucket is reduced once, after its last gradient; an input gradient is sent before
- * the next backward of the rank, and a backward in parts is not interrupted by another one. Adds every fault
- * to err.
+ * Proves: every forward precedes its backward and every backward happens once, over all units;
+ * input halves precede weight halves; sends and receives pair up in order on every link; no cycle
+ * of waiting exists with the given staging rows; slots are never used twice at once; gradients of
+ * a slice are added to in microbatch order; a bucket is reduced once, after its last gradient; an
+ * input gradient is sent before the next backward of the rank, and a backward in parts is not
+ * interrupted by another one. Adds every fault to err.
  */
 tri_status tri_schedule_check(const struct tri_schedule *schedule,
                               const struct tri_schedule_input *input, tri_error *err);
@@ -97,6 +99,6 @@ tri_status tri_schedule_read(const char *path, const struct tri_schedule_input *
                              tri_arena *arena, tri_error *err, struct tri_schedule *schedule);
 const char *tri_action_name(enum tri_action_kind kind);
 
-/* Idle share of the busy time for equal steps: (p - 1) / (m * v) for the built-in schedules; simulated
-   with forward = 1 and backward = 2 time units for any schedule. */
+/* Idle share of the busy time for equal steps: (p - 1) / (m * v) for the built-in schedules;
+   simulated with forward = 1 and backward = 2 time units for any schedule. */
 double tri_schedule_bubble(const struct tri_schedule *schedule);

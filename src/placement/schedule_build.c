@@ -127,8 +127,9 @@ static void slot_pool_give(struct slot_pool *pool, int microbatch)
     pool->free_list[(pool->first_free + pool->num_free++) % pool->room] = pool->of[microbatch];
 }
 
-/* Without a backward a slot is free once its output is on its way; a second one lets the next forward
-   begin meanwhile, and as many as a stage may run ahead of the wrap-around link keep it moving. */
+/* Without a backward a slot is free once its output is on its way; a second one lets the next
+   forward begin meanwhile, and as many as a stage may run ahead of the wrap-around link keep it
+   moving. */
 static int build_forward_slots(const struct tri_schedule_builder *builder, int slice)
 {
     const struct tri_schedule_input *input = builder->input;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the generators share. A generator says in which order a stage runs the forwards and backwards of
- * its slices; the builder puts the messages round them, cuts the last microbatch's backward at bucket
- * borders, begins the reduces, and numbers slots and staging rows.
+ * What the generators share. A generator says in which order a stage runs the forwards and
+ * backwards of its slices; the builder puts the messages round them, cuts the last microbatch's
+ * backward at bucket borders, begins the reduces, and numbers slots and staging rows.
  *
  * A receive stands right before the action that needs it, a send right behind the one that made it.
- * As every stage runs the forwards (and the backwards) of its slices in one common order, messages of
- * a link arrive in the order in which they are asked for, the wrap-around link included.
+ * As every stage runs the forwards (and the backwards) of its slices in one common order, messages
+ * of a link arrive in the order in which they are asked for, the wrap-around link included.
  */
 #pragma once
 
@@ -75,6 +75,7 @@ tri_status tri_schedule_simulate(const struct tri_schedule *schedule, tri_arena 
 /* Adds one fault of a schedule to err: of the action at index, or of the stage when index is -1. */
 void tri_schedule_fault(tri_error *err, const struct tri_schedule *schedule, int stage, int index,
                         const char *text);
-/* The part of tri_schedule_check() that looks at all stages; can_run: every action can be simulated. */
+/* The part of tri_schedule_check() that looks at all stages; can_run: every action can be
+   simulated. */
 tri_status tri_schedule_check_links(const struct tri_schedule *schedule, bool can_run,
                                     tri_arena *arena, tri_error *err);

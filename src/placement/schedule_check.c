@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The proof of a schedule, in three parts: each stage's list on its own (here), the order of messages
- * on each link (schedule_links.c) and a run of all stages together (schedule_simulate.c). A slice
- * without units counts as one with a single unit that has no gradients.
+ * The proof of a schedule, in three parts: each stage's list on its own (here), the order of
+ * messages on each link (schedule_links.c) and a run of all stages together (schedule_simulate.c).
+ * A slice without units counts as one with a single unit that has no gradients.
  */
 #include "placement/schedule_build.h"
 
@@ -202,8 +202,8 @@ static void check_receive_backward(struct check *check, struct check_slice *slic
     check->row_microbatch[a->staging] = a->microbatch;
 }
 
-/* Adds the half's gradients of units [first, end): in microbatch order, each once. The first unit that
-   is out of order stands for the range. */
+/* Adds the half's gradients of units [first, end): in microbatch order, each once. The first unit
+   that is out of order stands for the range. */
 static void check_half(struct check *check, int *next, const char *half, int first, int end)
 {
     int m = check->action->microbatch;

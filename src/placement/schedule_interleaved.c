@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Several slices per stage. Steps k = 0 .. m v - 1 are numbered in groups of N microbatches: the group
- * on slice 0, then on slice 1, and so on. Forward k runs (microbatch, slice) of step k, backward k the
- * same microbatch on slice v - 1 - slice. Stage r of p runs w = 2 (p - r - 1) + (v - 1) N forwards
- * ahead, then forward w + k and backward k in turn.
+ * Several slices per stage. Steps k = 0 .. m v - 1 are numbered in groups of N microbatches: the
+ * group on slice 0, then on slice 1, and so on. Forward k runs (microbatch, slice) of step k,
+ * backward k the same microbatch on slice v - 1 - slice. Stage r of p runs w = 2 (p - r - 1) + (v
+ * - 1) N forwards ahead, then forward w + k and backward k in turn.
  *
- * A group smaller than p would wait for itself: backward k on the last stage needs the first stage's
- * backward of the slice behind, one group earlier, and that comes 2 (p - 1) forwards later there.
+ * A group smaller than p would wait for itself: backward k on the last stage needs the first
+ * stage's backward of the slice behind, one group earlier, and that comes 2 (p - 1) forwards later
+ * there.
  */
 #include "placement/schedule_rows.h"
 

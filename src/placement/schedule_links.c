@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The parts of a schedule's proof that look at all stages: on each link the messages come in the order in
- * which they are asked for, and nobody waits for ever.
+ * The parts of a schedule's proof that look at all stages: on each link the messages come in the
+ * order in which they are asked for, and nobody waits for ever.
  */
 #include "placement/schedule_build.h"
 
@@ -26,8 +26,8 @@ static int links_next(const struct tri_rank_schedule *rank, enum tri_action_kind
     return index;
 }
 
-/* Messages that stage sends by kind send, against what peer receives; shift leads from the number of a
-   slice here to that of the slice there. */
+/* Messages that stage sends by kind send, against what peer receives; shift leads from the number
+   of a slice here to that of the slice there. */
 static void links_check(const struct tri_schedule *schedule, int stage, enum tri_action_kind send,
                         int peer, int shift, tri_error *err)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs all stages of a schedule side by side without doing any of the work: each stage goes through its
- * list until it must wait, and stages take turns until nobody gets further. Sends never wait. A
- * gradient's staging row and a forward-only slot are used again only after the peer has received what
- * was in them; the wait for a staging row is put before the backward that fills it, the earliest an
- * executor may do so.
+ * Runs all stages of a schedule side by side without doing any of the work: each stage goes
+ * through its list until it must wait, and stages take turns until nobody gets further. Sends
+ * never wait. A gradient's staging row and a forward-only slot are used again only after the peer
+ * has received what was in them; the wait for a staging row is put before the backward that fills
+ * it, the earliest an executor may do so.
  */
 #include "placement/schedule_build.h"
 

@@ -5,9 +5,9 @@
  *   rank 0: RECV_FWD 0.0 FWD 0.0[0:5] SEND_FWD 0.0 ... REDUCE 1.0
  *
  * i.c is microbatch.slice (of a REDUCE: bucket.slice), [first:count] a unit range, left out for the
- * whole slice. '#' starts a comment. Slots and staging rows are not in the text; reading numbers them.
- * A line without REDUCE gets them: the last microbatch's BWD or BWD_WEIGHT of a whole slice is cut at
- * bucket borders, and a bucket that this leaves out is reduced at the end.
+ * whole slice. '#' starts a comment. Slots and staging rows are not in the text; reading numbers
+ * them. A line without REDUCE gets them: the last microbatch's BWD or BWD_WEIGHT of a whole slice
+ * is cut at bucket borders, and a bucket that this leaves out is reduced at the end.
  */
 #include "placement/schedule_build.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Totals over all ranks. Ranks of one stage differ in which shards they hold, not in how much: shards of
- * a bucket are equal, and so are the parts that tp cuts. One rank per stage stands for its class.
+ * Totals over all ranks. Ranks of one stage differ in which shards they hold, not in how much:
+ * shards of a bucket are equal, and so are the parts that tp cuts. One rank per stage stands for
+ * its class.
  */
 #include "placement/plan.h"
 
