@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * trine plan RUN.yaml: the three answers, who holds which layers, bytes by purpose and the schedule,
- * for any number of ranks on one core, allocating nothing. It needs no data section.
+ * trine plan RUN.yaml: the three answers, who holds which layers, bytes by purpose and the
+ * schedule, for any number of ranks on one core, allocating nothing. It needs no data section.
  */
 #include "cli/command.h"
 #include "cli/report.h"

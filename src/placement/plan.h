@@ -111,8 +111,8 @@ struct tri_param_plan {
     int bucket;       /* of this rank, over all slices */
     int64_t offset;   /* in PARAMS and GRADS, a multiple of TRI_NORM_BLOCK */
     int64_t elements; /* of the local tensor */
-    /* In norms and parameter counts on this rank: false for the tied copy, and for tensors that every
-       tp rank holds (cut_dim -1) unless the tp coordinate is 0. */
+    /* In norms and parameter counts on this rank: false for the tied copy, and for tensors that
+       every tp rank holds (cut_dim -1) unless the tp coordinate is 0. */
     bool counted;
 };
 
