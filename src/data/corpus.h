@@ -24,6 +24,10 @@ struct tri_corpus_request {
     int64_t min_train_samples;
 };
 
+/* What the options alone show to be wrong, every problem added to err: lists, weights, the split, the
+   ids that options need. Opens nothing; eod as in the request. Returns the first problem's status. */
+tri_status tri_corpus_check(const struct tri_data_config *config, int32_t eod, tri_error *err);
+
 /* Notes in err which files are read several times. Fails when a part that samples are asked of has no
    tokens, or the training text is too small, naming tokens needed and available. */
 tri_status tri_corpus_create(const struct tri_corpus_request *request, tri_corpus **corpus,
