@@ -17,6 +17,7 @@ struct job {
     const char *const *copies;
     int num_copies;
     bool weights_only;
+    const char *config; /* text of config.json; NULL: a stand-in */
     const char *load_first;
     void (*on_rank)(tri_world *world);
 };
@@ -81,7 +82,7 @@ static inline tri_status job_save(const struct job *job, tri_group *group, struc
                                        .weights = {.num = r->num, .tensors = r->save},
                                        .moments = moments,
                                        .num_moments = 2,
-                                       .config_json = job_config,
+                                       .config_json = job->config ? job->config : job_config,
                                        .generation_config_json = "{}\n",
                                        .copies = job->copies,
                                        .num_copies = job->num_copies,

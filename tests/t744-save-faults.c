@@ -245,7 +245,7 @@ static void test_killed(void **state)
             run_job(&save, save_body, err);
             _exit(0);
         }
-        usleep((useconds_t)(n * 3000));
+        usleep((useconds_t)(n * 8000));
         kill(pid, SIGKILL);
         waitpid(pid, NULL, 0);
         tri_arena *arena = tri_arena_create();

@@ -191,6 +191,41 @@ tri_status tri_format_read_moment(const char *dir, const char *name, tri_arena *
     return status;
 }
 
+static tri_status moment_names(const json_t *root, const char *path, tri_arena *arena,
+                               tri_error *err, const char ***names, int *num)
+{
+    const json_t *moments = tri_json_io_member(root, "moments", JSON_OBJECT, path, err);
+    if (!moments)
+        return TRI_INVALID;
+    const char **list = tri_arena_alloc(arena, (json_object_size(moments) + 1) * sizeof(*list));
+    if (!list)
+        return format_no_memory(err);
+    const char *name;
+    json_t *files;
+    *num = 0;
+    json_object_foreach((json_t *)moments, name, files)
+    {
+        list[*num] = tri_arena_format(arena, "%s", name);
+        if (!list[(*num)++])
+            return format_no_memory(err);
+    }
+    *names = list;
+    return TRI_OK;
+}
+
+tri_status tri_format_list_moments(const char *dir, tri_arena *arena, tri_error *err,
+                                   const char *const **names, int *num)
+{
+    const char *path = NULL, **list = NULL;
+    json_t *root = NULL;
+    TRI_TRY(state_open(dir, arena, err, &path, &root));
+    tri_status status = moment_names(root, path, arena, err, &list, num);
+    json_decref(root);
+    if (status == TRI_OK)
+        *names = list;
+    return status;
+}
+
 static json_t *sum_text(uint64_t sum)
 {
     return json_sprintf("%016llx", (unsigned long long)sum);

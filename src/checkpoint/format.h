@@ -26,6 +26,10 @@ tri_status tri_format_write_state(const char *path, const struct tri_checkpoint_
 tri_status tri_format_read_moment(const char *dir, const char *name, tri_arena *arena,
                                   tri_error *err, struct tri_moment_files *files);
 
+/* The names of the moments that state.json lists. */
+tri_status tri_format_list_moments(const char *dir, tri_arena *arena, tri_error *err,
+                                   const char *const **names, int *num);
+
 /* Adds the entry of a safetensors file: its size, header and tensors (sums by tensor of set). */
 tri_status tri_format_add_sums(json_t *files, const struct tri_checksum *checksum,
                                const char *file_name, const struct tri_disk_set *set, int file,

@@ -21,6 +21,20 @@ struct piece {
     int64_t first, num, skip, count;
 };
 
+/* to[a, b] = from[a, b] over a block of num_a x num_b, through a small copy that is transposed in the first
+   level cache: rows whose distance is a multiple of a page would evict each other there. */
+static void copy_block(float *to, int64_t to_a, int64_t to_b, const float *from, int64_t from_a,
+                       int64_t from_b, int64_t num_a, int64_t num_b)
+{
+    float block[COPY_BLOCK][COPY_BLOCK];
+    for (int64_t b = 0; b < num_b; b++)
+        for (int64_t a = 0; a < num_a; a++)
+            block[b][a] = from[b * from_b + a * from_a];
+    for (int64_t a = 0; a < num_a; a++)
+        for (int64_t b = 0; b < num_b; b++)
+            to[a * to_a + b * to_b] = block[b][a];
+}
+
 /* Copies runs between memory (local) and buffer in square blocks: the side that is strided then touches few
    lines at a time. to_buffer tells the direction. */
 static void piece_copy(const struct tri_tile *tile, const struct piece *piece, float *local,
@@ -37,18 +51,17 @@ static void piece_copy(const struct tri_tile *tile, const struct piece *piece, f
         return;
     }
     for (int64_t i0 = 0; i0 < piece->count; i0 += COPY_BLOCK) {
-        int64_t i1 = i0 + COPY_BLOCK < piece->count ? i0 + COPY_BLOCK : piece->count;
+        int64_t num_i = i0 + COPY_BLOCK < piece->count ? COPY_BLOCK : piece->count - i0;
         for (int64_t r0 = 0; r0 < piece->num; r0 += COPY_BLOCK) {
-            int64_t r1 = r0 + COPY_BLOCK < piece->num ? r0 + COPY_BLOCK : piece->num;
-            for (int64_t i = i0; i < i1; i++) {
-                float *mine = base + i * tile->local_step;
-                for (int64_t r = r0; r < r1; r++) {
-                    if (to_buffer)
-                        buffer[r * buffer_pitch + i] = mine[r * tile->local_pitch];
-                    else
-                        mine[r * tile->local_pitch] = buffer[r * buffer_pitch + i];
-                }
-            }
+            int64_t num_r = r0 + COPY_BLOCK < piece->num ? COPY_BLOCK : piece->num - r0;
+            float *mine = base + i0 * tile->local_step + r0 * tile->local_pitch;
+            float *other = buffer + r0 * buffer_pitch + i0;
+            if (to_buffer)
+                copy_block(other, buffer_pitch, 1, mine, tile->local_pitch, tile->local_step, num_r,
+                           num_i);
+            else
+                copy_block(mine, tile->local_step, tile->local_pitch, other, 1, buffer_pitch, num_i,
+                           num_r);
         }
     }
 }
