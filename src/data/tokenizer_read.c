@@ -73,7 +73,7 @@ static tri_status tokenizer_read_config(tri_tokenizer *t, const char *path, tri_
     json_error_t problem;
     if (access(path, F_OK) != 0)
         return TRI_OK;
-    json_t *config = json_load_file(path, JSON_ALLOW_NUL, &problem);
+    json_t *config = json_load_file(path, JSON_ALLOW_NUL | JSON_DECODE_INT_AS_REAL, &problem);
     TRI_CHECK(config, err, TRI_IO, "cannot read '%s': %s (line %d)", path, problem.text,
               problem.line);
     int32_t eod = config_find(t, config, "eos_token");
