@@ -16,7 +16,7 @@ function(tri_mpi_test name num_ranks program)
   add_test(NAME ${name} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/run_mpi.sh ${num_ranks}
                                 $<TARGET_FILE:${program}> ${ARGN}
            WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
-  set_tests_properties(${name} PROPERTIES LABELS mpi SKIP_RETURN_CODE 77)
+  tri_test_properties(${name} mpi)
 endfunction()
 
 if(MPI_C_FOUND)
@@ -30,7 +30,7 @@ if(MPI_C_FOUND)
   endforeach()
   add_test(NAME t402-comm-hang COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/t402-comm-hang.sh
                                        $<TARGET_FILE:t402-comm-failure>)
-  set_tests_properties(t402-comm-hang PROPERTIES LABELS mpi SKIP_RETURN_CODE 77)
+  tri_test_properties(t402-comm-hang mpi)
 else()
   tri_test(t403-comm-misuse ROOMS comm kernels ARGS none LABELS quick)
 endif()

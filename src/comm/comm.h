@@ -20,12 +20,12 @@
 #include "base/check.h"
 #include "base/dtype.h"
 #include "base/reduce.h"
+#include "trine/launch.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-typedef struct tri_world tri_world;
 typedef struct tri_group tri_group;
 
 enum tri_comm_op {
@@ -132,7 +132,6 @@ tri_status tri_world_create_self(tri_reduce_fn *reduce, tri_error *err, tri_worl
  * and the world is abandoned for it. The worlds are the run's own: a body may destroy its world (or a
  * wrapper that has taken it over), which then frees the wrapper only.
  */
-typedef tri_status tri_rank_fn(void *arg, tri_world *world);
 tri_status tri_threads_run(int num_ranks, double time_limit_seconds, tri_reduce_fn *reduce,
                            tri_rank_fn *body, void *arg, tri_error **errs);
 
@@ -140,9 +139,6 @@ tri_status tri_threads_run(int num_ranks, double time_limit_seconds, tri_reduce_
    build, with the way to get it. */
 tri_status tri_world_create_mpi(double time_limit_seconds, tri_reduce_fn *reduce, tri_error *err,
                                 tri_world **world);
-/* True when this process was started by an MPI launcher (tells by what the launcher put into env, a
-   NULL-ended list of "NAME=value": the library reads no environment of its own). */
-bool tri_mpi_was_launched(char *const *env);
 
 /* Under mpi this is collective, within the time limit; print the messages of a failure before it,
    since the launcher may end this process once another has gone. */

@@ -116,8 +116,8 @@ static void describe_wait(const struct mpi_request *request, struct mpi_control 
 
 static void search_add(struct mpi_world *world, const struct mpi_control *waits)
 {
-    const struct mpi_control ask = {.kind = CONTROL_ASK};
     struct mpi_search *search = &world->search;
+    const struct mpi_control ask = {.kind = CONTROL_ASK, .search = search->number};
     for (int i = 0; i < waits->num_missing; i++) {
         int rank = waits->missing[i];
         if (rank == world->base.rank || search->is_asked[rank])
@@ -137,6 +137,7 @@ void tri_mpi_search_begin(struct mpi_world *world, struct mpi_request *request)
     describe_wait(request, &own);
     world->search.last = own;
     world->search.is_running = true;
+    world->search.number++;
     search_add(world, &own);
 }
 
@@ -174,13 +175,15 @@ static void control_take(struct mpi_world *world, const struct mpi_control *mess
     case CONTROL_ASK:
         if (!world->waits_for)
             break;
+        reply.search = message->search;
         describe_wait(world->waits_for, &reply);
         control_send(world, &reply, message->from);
         break;
     case CONTROL_WAITS:
+        if (!world->search.is_running || message->search != world->search.number)
+            break;
         world->search.has_answered[message->from] = true;
-        if (world->search.is_running)
-            search_add(world, message);
+        search_add(world, message);
         break;
     case CONTROL_LEAVE:
         world->has_left[message->from] = true;

@@ -35,6 +35,7 @@ enum mpi_failure { MPI_NO_FAILURE, MPI_ABANDONED, MPI_LOST };
 struct mpi_control {
     int kind; /* enum control_kind */
     int from;
+    int search;      /* of ask and its answer: the asker's search */
     int num_missing; /* at most MPI_MOST_NAMED */
     int missing[MPI_MOST_NAMED];
     int op;
@@ -46,6 +47,7 @@ struct mpi_control {
 /* A search for ranks that wait for nobody; all arrays [size]. */
 struct mpi_search {
     bool is_running;
+    int number; /* an answer to an earlier one counts no more */
     bool *is_asked, *has_answered;
     struct mpi_control last; /* an operation that somebody did not come to */
 };
