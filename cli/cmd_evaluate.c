@@ -143,6 +143,8 @@ static int evaluate_run(int argc, char **argv)
         fprintf(stderr, "error: nothing to evaluate; give --tokens PREFIX or data_path\n");
         exit_code = TRI_EXIT_REQUEST;
     }
+    if (exit_code < 0)
+        exit_code = tri_cli_check_run("evaluate", &config, 0);
     if (exit_code >= 0)
         return exit_code;
     struct request request = {.config = &config, .options = &options};

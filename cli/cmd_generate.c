@@ -5,8 +5,9 @@
 #include "cli/request.h"
 #include "base/json.h"
 #include "data/tokenizer.h"
-#include "infer/generate.h"
 #include "train/resume.h"
+#include "train/session.h"
+#include "trine/generate.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -237,7 +238,9 @@ static int generate_run(int argc, char **argv)
         config.placement.sequence_parallel = false;
         if (request.prompt.num > 0 && request.prompt.num <= config.shape.max_position_embeddings)
             config.shape.seq_length = request.prompt.num;
-        exit_code = tri_cli_launch(&config, body, &request);
+        exit_code = tri_cli_check_run("generate", &config, 0);
+        if (exit_code < 0)
+            exit_code = tri_cli_launch(&config, body, &request);
     } else {
         tri_cli_print_record(err);
         exit_code = TRI_EXIT_FAILED;
