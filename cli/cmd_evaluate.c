@@ -5,7 +5,6 @@
 #include "cli/request.h"
 #include "train/evaluate.h"
 #include "train/feed.h"
-#include "train/resume.h"
 #include "train/stream.h"
 
 #include <errno.h>
@@ -92,42 +91,21 @@ static tri_status evaluate_tokens(struct tri_session *session, const struct opti
     return status;
 }
 
-static tri_status evaluate_split(struct tri_session *session, const struct options *options,
-                                 struct tri_evaluation *evaluation)
-{
-    const struct tri_train_config *train = &session->config.train;
-    tri_feed *feed = NULL;
-    TRI_TRY(tri_feed_create(session, (enum tri_data_part)options->part,
-                            train->eval_iters * train->global_batch_size, &feed));
-    tri_status status = tri_evaluate(session, tri_feed_source(feed), train->eval_iters, evaluation);
-    tri_feed_destroy(&feed);
-    return status;
-}
-
-static tri_status load(struct tri_session *session, tri_session_state **state)
-{
-    const char *dir;
-    tri_arena *arena = session->arena;
-    TRI_TRY(tri_session_state_create(session, state));
-    TRI_TRY(tri_checkpoint_resolve(session->config.checkpoint.load, arena, session->err, &dir));
-    return tri_session_state_load_weights(*state, dir);
-}
-
 static tri_status body(void *arg, tri_world *world)
 {
     const struct request *request = arg;
     struct tri_session_request make = {.config = request->config, .world = world, .forward_only = true};
     struct tri_session *session = NULL;
-    tri_session_state *state = NULL;
     struct tri_evaluation evaluation;
     TRI_TRY(tri_session_create(&make, &session));
-    tri_status status = load(session, &state);
+    const struct options *options = request->options;
+    tri_status status = tri_session_load(session, request->config->checkpoint.load);
     if (status == TRI_OK)
-        status = request->options->tokens[0] ? evaluate_tokens(session, request->options, &evaluation)
-                                             : evaluate_split(session, request->options, &evaluation);
+        status = options->tokens[0]
+                     ? evaluate_tokens(session, options, &evaluation)
+                     : tri_evaluate_part(session, (enum tri_data_part)options->part, &evaluation);
     if (status == TRI_OK && world->rank == 0)
         print_result(&evaluation);
-    tri_session_state_destroy(&state);
     tri_session_destroy(&session);
     return status;
 }

@@ -188,14 +188,10 @@ static tri_status body(void *arg, tri_world *world)
                                        .forward_only = true,
                                        .cache_length = needed < positions ? needed : positions};
     struct tri_session *session = NULL;
-    tri_session_state *state = NULL;
     TRI_TRY(tri_session_create(&make, &session));
-    tri_status status = tri_session_state_create(session, &state);
-    if (status == TRI_OK)
-        status = tri_session_state_load_weights(state, request->dir);
+    tri_status status = tri_session_load(session, request->dir);
     if (status == TRI_OK)
         status = generate(session, request);
-    tri_session_state_destroy(&state);
     tri_session_destroy(&session);
     return status;
 }

@@ -3,7 +3,7 @@
 #include "cli/command.h"
 #include "cli/report.h"
 #include "cli/request.h"
-#include "train/pretrain.h"
+#include "trine/pretrain.h"
 
 #include <signal.h>
 #include <stdio.h>

@@ -2,8 +2,8 @@
 /* What all commands share: exit codes, printing records, launching ranks. */
 #pragma once
 
-#include "train/launch.h"
 #include "train/run_config.h"
+#include "trine/launch.h"
 
 enum { TRI_EXIT_DONE = 0, TRI_EXIT_FAILED = 1, TRI_EXIT_REQUEST = 2, TRI_EXIT_STOPPED = 3 };
 

@@ -7,7 +7,7 @@
 #include "harness/nn_fixture.h"
 
 #include "kernels/reduce.h"
-#include "nn/extension.h"
+#include "trine/extension.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

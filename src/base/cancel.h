@@ -1,30 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * A flag that asks for an orderly end, and deadlines. The flag may be set from a signal handler or
- * another thread; the training loop reads it at the end of a step, where all ranks agree on it.
- */
+/* Clocks for deadlines; the flag that asks for an orderly end is trine/cancel.h. */
 #pragma once
 
-#include <stdatomic.h>
-#include <stdbool.h>
-#include <stdint.h>
-
-struct tri_cancel {
-    atomic_int stop; /* 0: run on; 1: stop after this step and save */
-};
-
-static inline void tri_cancel_init(struct tri_cancel *cancel)
-{
-    atomic_init(&cancel->stop, 0);
-}
-static inline void tri_cancel_request(struct tri_cancel *cancel)
-{
-    atomic_store(&cancel->stop, 1);
-}
-static inline bool tri_cancel_requested(struct tri_cancel *cancel)
-{
-    return atomic_load(&cancel->stop) != 0;
-}
+#include "trine/cancel.h"
 
 /* Seconds of a clock that never goes back, from an arbitrary start. */
 double tri_clock_seconds(void);

@@ -7,11 +7,10 @@
 #pragma once
 
 #include "base/check.h"
+#include "trine/tokens.h"
 
 #include <stdbool.h>
 #include <stdint.h>
-
-enum tri_data_part { TRI_DATA_TRAIN, TRI_DATA_VALID, TRI_DATA_TEST, TRI_NUM_DATA_PARTS };
 
 /* "train", "validation", "test". */
 const char *tri_data_part_name(enum tri_data_part part);

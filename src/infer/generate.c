@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The generation loop. */
-#include "infer/generate.h"
+#include "infer/sampler.h"
+#include "pipeline/executor.h"
+#include "trine/generate.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -10,9 +10,9 @@
  */
 #pragma once
 
-#include "model/hooks.h"
 #include "model/params.h"
 #include "model/slice.h"
+#include "trine/hooks.h"
 
 /* A run of consecutive elements of one parameter that this rank's optimizer owns. */
 struct tri_shard {

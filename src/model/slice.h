@@ -11,6 +11,7 @@
 
 #include "model/context.h"
 #include "nn/module.h"
+#include "trine/hooks.h"
 
 struct tri_slice {
     struct tri_context *context;
@@ -34,8 +35,7 @@ tri_status tri_slice_build(struct tri_context *context, int index, struct tri_pa
                            struct tri_slice **slice);
 void tri_slice_destroy(struct tri_slice **slice);
 
-/* Runs units unit .. unit + num_units - 1 forward. Collective over tp. */
-tri_status tri_slice_forward(struct tri_slice *slice, struct tri_slot *slot, int unit, int num_units);
+/* tri_slice_forward() is in trine/hooks.h: forward steps of users call it too. */
 
 enum tri_backward_half { TRI_BACKWARD_BOTH, TRI_BACKWARD_INPUT, TRI_BACKWARD_WEIGHT };
 

@@ -3,7 +3,7 @@
    name. */
 #include "nn/build.h"
 
-#include "nn/extension.h"
+#include "trine/extension.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,30 +8,12 @@
 #pragma once
 
 #include "tensor/tensor.h"
+#include "trine/microbatch.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Host arrays owned by the data side, valid from the microbatch's first to its last action. */
-struct tri_microbatch {
-    int64_t rows;              /* b: actual number of samples, <= planned */
-    int64_t length;            /* s: actual number of positions, <= planned */
-    const int32_t *tokens;     /* [b, s] */
-    const int32_t *labels;     /* [b, s], already shifted; < 0: ignored. NULL: no loss wanted */
-    const float *weights;      /* [b, s] loss weights, or NULL: 1 where the label is >= 0 */
-    const int32_t *positions;  /* [b, s] */
-    const int32_t *segments;   /* [b, s] document number of each position, or NULL: one document */
-    const int64_t *sample_ids; /* [b] consumed-sample index, for dropout masks */
-    int64_t num_valid;         /* labels >= 0 */
-};
-
-/* A named loss term: sum of values and the count they are divided by, both over this slot's
-   microbatch. */
-struct tri_loss_term {
-    double value;
-    double count;
-};
-enum { TRI_LOSS_LM, TRI_MAX_LOSS_TERMS = 8 };
+enum { TRI_LOSS_LM, TRI_MAX_LOSS_TERMS = 8 }; /* the named terms of a slot */
 
 /* Rows of the cache of one core_attention are RUN rows of the module; this says how much is filled.
    */

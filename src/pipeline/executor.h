@@ -7,8 +7,7 @@
 #pragma once
 
 #include "model/model.h"
-
-typedef struct tri_executor tri_executor;
+#include "trine/session.h"
 
 /* Fills *microbatch with microbatch number index of this step. The arrays stay valid for the step. */
 typedef tri_status tri_microbatch_fn(void *arg, int index, struct tri_microbatch *microbatch);

@@ -56,6 +56,11 @@ static tri_status model_spec_fill(struct tri_model_spec *spec,
     return TRI_OK;
 }
 
+int64_t tri_model_spec_num_layers(const struct tri_model_spec *spec)
+{
+    return spec->shape.transformer.num_layers;
+}
+
 tri_status tri_model_spec_create(const struct tri_gpt_config *shape,
                                  const struct tri_spec_config *config, tri_error *err,
                                  struct tri_model_spec **spec)

@@ -4,7 +4,7 @@
  * module (a row of spec/registry.c), implementation, the module's own parameters and its named
  * sub-modules. A model is a list of units: 0 the embedding, 1 .. num_layers the layers (they may all
  * differ), num_layers + 1 the head. Nodes live in the spec's arena and never change after
- * tri_model_spec_create().
+ * tri_model_spec_create() and the overrides of a model provider (trine/spec.h).
  */
 #pragma once
 

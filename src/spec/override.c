@@ -7,6 +7,7 @@
 #include "spec/path.h"
 
 #include "base/options_inner.h"
+#include "trine/spec.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -210,4 +211,12 @@ tri_status tri_override_apply(struct tri_model_spec *spec, const struct tri_spec
             first = status;
     }
     return first;
+}
+
+tri_status tri_model_spec_override(struct tri_model_spec *spec, const char *path,
+                                   const char *implementation, tri_error *err)
+{
+    const char *item = tri_arena_format(spec->arena, "%s=%s", path, implementation);
+    TRI_CHECK(item, err, TRI_NOMEM, "out of memory while applying an override");
+    return override_item(spec, item, err);
 }

@@ -2,6 +2,8 @@
 /* Evaluation. */
 #include "train/evaluate.h"
 
+#include "train/feed.h"
+
 tri_status tri_evaluate(struct tri_session *session, const struct tri_batch_source *source, int64_t iters,
                         struct tri_evaluation *evaluation)
 {
@@ -23,4 +25,15 @@ tri_status tri_evaluate(struct tri_session *session, const struct tri_batch_sour
     evaluation->loss_sum = values[0];
     evaluation->num_tokens = values[1];
     return TRI_OK;
+}
+
+tri_status tri_evaluate_part(struct tri_session *session, enum tri_data_part part,
+                             struct tri_evaluation *evaluation)
+{
+    const struct tri_train_config *train = &session->config.train;
+    tri_feed *feed = NULL;
+    TRI_TRY(tri_feed_create(session, part, train->eval_iters * train->global_batch_size, &feed));
+    tri_status status = tri_evaluate(session, tri_feed_source(feed), train->eval_iters, evaluation);
+    tri_feed_destroy(&feed);
+    return status;
 }

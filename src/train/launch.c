@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Starting ranks. */
-#include "train/launch.h"
+#include "train/run_config.h"
+#include "trine/launch.h"
 
+#include "comm/comm.h"
 #include "kernels/reduce.h"
+
+#include <stdio.h>
+#include <stdlib.h>
 
 static tri_status run_one(tri_world *world, tri_rank_fn *body, void *arg)
 {
@@ -26,4 +31,48 @@ tri_status tri_launch_run(const struct tri_launch *launch, tri_rank_fn *body, vo
                                errs);
     TRI_TRY(tri_world_create_self(tri_reduce_in_order, errs[0], &world));
     return run_one(world, body, arg);
+}
+
+/* The rank with the cause speaks; ranks that only learned of it stay quiet, unless nobody else spoke. */
+static void gather_records(tri_error **errs, int num, tri_error *err)
+{
+    bool spoken = false;
+    for (int r = 0; r < num; r++)
+        spoken = spoken || (tri_error_count(errs[r]) > 0 && tri_error_status(errs[r]) != TRI_PEER);
+    for (int i = 0; i < tri_error_note_count(errs[0]); i++)
+        tri_error_note(err, "%s", tri_error_note_message(errs[0], i));
+    for (int r = 0; r < num; r++) {
+        if (spoken && tri_error_status(errs[r]) == TRI_PEER)
+            continue;
+        for (int i = 0; i < tri_error_count(errs[r]); i++) {
+            char rank[32] = "";
+            if (num > 1)
+                snprintf(rank, sizeof rank, "rank %d: ", r);
+            tri_error_add(err, tri_error_status_at(errs[r], i), "%s%s", rank,
+                          tri_error_message(errs[r], i));
+        }
+    }
+}
+
+tri_status tri_launch_config(const struct tri_run_config *config, char *const *env, tri_rank_fn *body,
+                             void *arg, tri_error *err)
+{
+    struct tri_launch launch = {
+        .ranks = config->train.ranks == TRI_UNSET ? 1 : (int)config->train.ranks,
+        .mpi = tri_mpi_was_launched(env),
+        .time_limit_seconds = config->train.distributed_timeout_minutes * 60.0,
+    };
+    int num = launch.mpi ? 1 : launch.ranks;
+    tri_error **errs = calloc((size_t)num, sizeof(tri_error *));
+    bool made = errs != NULL;
+    for (int r = 0; made && r < num; r++)
+        made = (errs[r] = tri_error_create()) != NULL;
+    tri_status status = made ? tri_launch_run(&launch, body, arg, errs)
+                             : tri_error_set(err, TRI_NOMEM, "out of memory for %d ranks", num);
+    if (made)
+        gather_records(errs, num, err);
+    for (int r = 0; errs && r < num; r++)
+        tri_error_destroy(&errs[r]);
+    free(errs);
+    return status;
 }

@@ -6,16 +6,9 @@
 #pragma once
 
 #include "train/step.h"
+#include "trine/pretrain.h"
 
 #include <stdio.h>
-
-/* Where texts for people go. Any entry may be NULL. */
-struct tri_observer {
-    void *arg;
-    void (*line)(void *arg, const char *text);
-    /* After every iteration: done of total, seconds left by the pace so far, the last loss. */
-    void (*progress)(void *arg, int64_t done, int64_t total, double seconds_left, double loss);
-};
 
 typedef struct tri_metrics tri_metrics;
 

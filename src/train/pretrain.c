@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The training loop. */
-#include "train/pretrain.h"
+#include "trine/pretrain.h"
 
+#include "base/cancel.h"
+#include "train/evaluate.h"
 #include "train/feed.h"
+#include "train/metrics.h"
 #include "train/resume.h"
 
 #include <inttypes.h>

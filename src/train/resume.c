@@ -345,3 +345,14 @@ tri_status tri_session_state_write_grads(tri_session_state *state, const char *f
     free(config_json);
     return status;
 }
+
+tri_status tri_session_load(struct tri_session *session, const char *dir)
+{
+    tri_session_state *state = NULL;
+    const char *found;
+    TRI_TRY(tri_checkpoint_resolve(dir, session->arena, session->err, &found));
+    TRI_TRY(tri_session_state_create(session, &state));
+    tri_status status = tri_session_state_load_weights(state, found);
+    tri_session_state_destroy(&state);
+    return status;
+}

@@ -86,8 +86,6 @@ static void overlay(const struct tri_option_binding *given, void *onto)
     }
 }
 
-#define MAX_ROWS 128
-
 static tri_status read_sources(int argc, char **argv, struct tri_option_binding *bindings, int num,
                                tri_error *err)
 {
@@ -100,7 +98,7 @@ static tri_status read_sources(int argc, char **argv, struct tri_option_binding 
     tri_option_read_flags(argc, argv, bindings, num, NULL, words, &num_words, scratch);
     tri_error_destroy(&scratch);
     for (int i = 0; i < num; i++) {
-        memset(bindings[i].origin, 0, MAX_ROWS);
+        memset(bindings[i].origin, 0, TRI_RUN_MAX_ROWS);
         tri_option_set_defaults(bindings[i].table, bindings[i].config);
     }
     if (num_words > 1)
@@ -112,23 +110,11 @@ static tri_status read_sources(int argc, char **argv, struct tri_option_binding 
     return tri_error_status(err);
 }
 
-tri_status tri_run_config_read(int argc, char **argv, struct tri_option_binding *own,
-                               struct tri_run_config *config, tri_error *err)
+tri_status tri_run_config_complete(const struct tri_option_binding *bindings,
+                                   const struct tri_shape_short *given, struct tri_run_config *config,
+                                   tri_error *err)
 {
-    struct tri_option_binding bindings[TRI_RUN_MAX_BINDINGS + 2];
-    unsigned char origins[TRI_RUN_MAX_BINDINGS + 2][MAX_ROWS] = {{0}};
-    struct tri_shape_short given;
-    tri_run_config_set_defaults(config);
-    int num = tri_run_bind(config, bindings);
-    struct tri_option_binding *transformer = &bindings[1], *gpt = &bindings[2];
-    bindings[num++] = (struct tri_option_binding){.table = &tri_shape_short_options, .config = &given};
-    tri_option_set_defaults(&tri_shape_short_options, &given);
-    if (own)
-        bindings[num++] = *own;
-    for (int i = 0; i < num; i++)
-        bindings[i].origin = origins[i];
-
-    read_sources(argc, argv, bindings, num, err);
+    const struct tri_option_binding *transformer = &bindings[1], *gpt = &bindings[2];
     if (config->shape_from[0]) {
         struct tri_gpt_config shape;
         tri_gpt_config_set_defaults(&shape);
@@ -138,9 +124,28 @@ tri_status tri_run_config_read(int argc, char **argv, struct tri_option_binding 
             config->shape = shape;
         }
     }
-    tri_shape_apply_short(&given, transformer->origin, gpt->origin, &config->shape, err);
+    tri_shape_apply_short(given, transformer->origin, gpt->origin, &config->shape, err);
     tri_gpt_config_resolve(&config->shape);
     return tri_error_status(err);
+}
+
+tri_status tri_run_config_read(int argc, char **argv, struct tri_option_binding *own,
+                               struct tri_run_config *config, tri_error *err)
+{
+    struct tri_option_binding bindings[TRI_RUN_MAX_BINDINGS + 2];
+    unsigned char origins[TRI_RUN_MAX_BINDINGS + 2][TRI_RUN_MAX_ROWS] = {{0}};
+    struct tri_shape_short given;
+    tri_run_config_set_defaults(config);
+    int num = tri_run_bind(config, bindings);
+    bindings[num++] = (struct tri_option_binding){.table = &tri_shape_short_options, .config = &given};
+    tri_option_set_defaults(&tri_shape_short_options, &given);
+    if (own)
+        bindings[num++] = *own;
+    for (int i = 0; i < num; i++)
+        bindings[i].origin = origins[i];
+
+    read_sources(argc, argv, bindings, num, err);
+    return tri_run_config_complete(bindings, &given, config, err);
 }
 
 void tri_run_config_print(FILE *out, const struct tri_run_config *config, bool only_changed)

@@ -13,8 +13,10 @@
 #include "shape/options.h"
 #include "spec/config.h"
 #include "train/config.h"
+#include "trine/run.h"
 
 #define TRI_RUN_MAX_BINDINGS 12
+#define TRI_RUN_MAX_ROWS     128 /* of one table */
 
 struct tri_run_config {
     struct tri_gpt_config shape;
@@ -33,11 +35,15 @@ const struct tri_option_table *const *tri_run_tables(void);
 int tri_run_bind(struct tri_run_config *config, struct tri_option_binding *bindings);
 
 void tri_run_config_set_defaults(struct tri_run_config *config);
+/* What follows once all values are given: the shape of a config.json, with the given fields over it, the
+   short forms, and the fields derived from others. bindings are those of tri_run_bind() with their origins,
+   bound to config. */
+tri_status tri_run_config_complete(const struct tri_option_binding *bindings,
+                                   const struct tri_shape_short *given, struct tri_run_config *config,
+                                   tri_error *err);
 /*
  * Reads RUN.yaml (the first positional word) and flags over it, and fills shape fields from config.json
  * where asked. own adds a command's own table (may be NULL). All problems are added to err.
  */
 tri_status tri_run_config_read(int argc, char **argv, struct tri_option_binding *own,
                                struct tri_run_config *config, tri_error *err);
-/* The effective options as a run file. */
-void tri_run_config_print(FILE *out, const struct tri_run_config *config, bool only_changed);

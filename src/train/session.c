@@ -165,3 +165,13 @@ void tri_session_destroy(struct tri_session **result)
     free(session);
     *result = NULL;
 }
+
+struct tri_model *tri_session_get_model(const struct tri_session *session)
+{
+    return session->model;
+}
+
+tri_executor *tri_session_get_executor(const struct tri_session *session)
+{
+    return session->eval_executor;
+}

@@ -1,24 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Everything one rank has while it works: the three answers planned, then built. Training, evaluation,
- * generation and compare all start from a session. It reads no data and no checkpoint.
+ * generation and compare all start from a session (trine/session.h makes it). It reads no data and no
+ * checkpoint.
  */
 #pragma once
 
 #include "model/model.h"
 #include "pipeline/executor.h"
 #include "train/run_config.h"
-
-/* What else shapes a session. */
-struct tri_session_request {
-    const struct tri_run_config *config;
-    tri_world *world;
-    const struct tri_hooks *hooks;              /* may be NULL */
-    const struct tri_extension *extensions;
-    int num_extensions;
-    bool forward_only;
-    int64_t cache_length;                       /* generation */
-};
+#include "trine/session.h"
 
 struct tri_session {
     struct tri_session_request request;
@@ -45,10 +36,6 @@ struct tri_session {
 tri_status tri_run_plan(struct tri_run_config *config, const struct tri_hooks *hooks, int world_size,
                         bool forward_only, int64_t cache_length, tri_error *err,
                         struct tri_model_spec **spec, struct tri_placement **placement);
-
-/* Plans and builds; parameter values are zero. Collective over the world. */
-tri_status tri_session_create(const struct tri_session_request *request, struct tri_session **session);
-void tri_session_destroy(struct tri_session **session);
 
 /* True on the rank that reports: the first tensor-parallel rank of the last stage has the loss, but the line
    is printed by rank 0, which gets it by the step's reduction. */
