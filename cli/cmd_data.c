@@ -452,6 +452,7 @@ static int data_sample(const struct tri_tool *tool, int argc, char **argv)
     if (exit_code >= 0)
         return exit_code;
     tri_error *err = tri_error_create();
+    tri_corpus_check(&config, config.tokenizer[0] ? 0 : -1, err);
     if (options.num_samples == 0)
         tri_error_add(err, TRI_INVALID,
                       "--num-samples 0 leaves nothing to print; give a number "

@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* Ids above this are refused: a table of all ids must stay small. */
-enum { BPE_MAX_ID = 1 << 24 };
+enum { BPE_MAX_ID = 1 << 22 };
 
 static size_t bpe_table_room(int64_t entries)
 {

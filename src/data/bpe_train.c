@@ -37,9 +37,9 @@ static tri_status trainer_start_vocabulary(tri_bpe_trainer *t,
     while (config->special && config->special[num_special])
         num_special++;
     int64_t least = num_special + 256;
-    TRI_CHECK(config->vocab_size >= least && config->vocab_size <= 1 << 24, err, TRI_INVALID,
+    TRI_CHECK(config->vocab_size >= least && config->vocab_size <= 1 << 22, err, TRI_INVALID,
               "vocab_size %lld is out of range; give %lld (256 bytes and %lld special tokens) to "
-              "16777216",
+              "4194304",
               (long long)config->vocab_size, (long long)least, (long long)num_special);
     t->num_special = (int32_t)num_special;
     t->tokens = calloc((size_t)config->vocab_size, sizeof(*t->tokens));

@@ -19,17 +19,8 @@ struct tri_corpus {
     tri_blend *parts[TRI_NUM_DATA_PARTS];
 };
 
-static tri_status corpus_list_open(struct corpus_list *list, tri_error *err)
-{
-    list->files = calloc((size_t)list->list.num, sizeof(tri_indexed_dataset *));
-    TRI_CHECK(list->files, err, TRI_NOMEM, "out of memory for the data files");
-    for (int i = 0; i < list->list.num; i++)
-        TRI_TRY(tri_indexed_dataset_create(list->list.prefixes[i], &list->files[i], err));
-    return TRI_OK;
-}
-
 /* items are separated by line ends. */
-static tri_status corpus_list_init(struct corpus_list *list, const char *items, tri_error *err)
+static tri_status corpus_list_read(struct corpus_list *list, const char *items, tri_error *err)
 {
     const char *item[TRI_OPTION_LONG_TEXT / 2];
     int num = 0;
@@ -43,8 +34,17 @@ static tri_status corpus_list_init(struct corpus_list *list, const char *items, 
         if (*at)
             *at++ = '\0';
     }
-    TRI_TRY(tri_blend_list_init(&list->list, item, num, err));
-    return corpus_list_open(list, err);
+    return tri_blend_list_init(&list->list, item, num, err);
+}
+
+static tri_status corpus_list_init(struct corpus_list *list, const char *items, tri_error *err)
+{
+    TRI_TRY(corpus_list_read(list, items, err));
+    list->files = calloc((size_t)list->list.num, sizeof(tri_indexed_dataset *));
+    TRI_CHECK(list->files, err, TRI_NOMEM, "out of memory for the data files");
+    for (int i = 0; i < list->list.num; i++)
+        TRI_TRY(tri_indexed_dataset_create(list->list.prefixes[i], &list->files[i], err));
+    return TRI_OK;
 }
 
 static void corpus_list_fini(struct corpus_list *list)
@@ -54,6 +54,56 @@ static void corpus_list_fini(struct corpus_list *list)
     free(list->files);
     tri_blend_list_fini(&list->list);
     free(list->text);
+}
+
+static int32_t corpus_eod(const struct tri_data_config *config, int32_t eod)
+{
+    return config->eod_token_id == TRI_UNSET ? eod : (int32_t)config->eod_token_id;
+}
+
+/* Adds what is wrong with one list; it opens nothing. */
+static void corpus_check_list(const char *items, tri_error *err)
+{
+    struct corpus_list list = {0};
+    tri_error *problem = tri_error_create();
+    if (items[0] && corpus_list_read(&list, items, problem) != TRI_OK)
+        tri_error_append(err, problem);
+    corpus_list_fini(&list);
+    tri_error_destroy(&problem);
+}
+
+static void corpus_check_split(const char *text, tri_error *err)
+{
+    struct tri_data_split split;
+    tri_error *problem = tri_error_create();
+    if (tri_data_split_parse(text, &split, problem) != TRI_OK)
+        tri_error_append(err, problem);
+    tri_error_destroy(&problem);
+}
+
+tri_status tri_corpus_check(const struct tri_data_config *config, int32_t eod, tri_error *err)
+{
+    bool shared = config->data_path[0] != '\0';
+    if (shared &&
+        (config->train_data_path[0] || config->valid_data_path[0] || config->test_data_path[0]))
+        tri_error_add(err, TRI_INVALID,
+                      "data_path and the data paths of single splits exclude each other; give one "
+                      "kind");
+    corpus_check_list(config->data_path, err);
+    corpus_check_list(config->train_data_path, err);
+    corpus_check_list(config->valid_data_path, err);
+    corpus_check_list(config->test_data_path, err);
+    if (shared)
+        corpus_check_split(config->split, err);
+    if (config->eod_token_id != TRI_UNSET && config->eod_token_id > INT32_MAX)
+        tri_error_add(err, TRI_INVALID, "eod_token_id %lld is no token id",
+                      (long long)config->eod_token_id);
+    if ((config->reset_position_ids || config->reset_attention_mask || config->eod_mask_loss) &&
+        corpus_eod(config, eod) < 0)
+        tri_error_add(err, TRI_INVALID,
+                      "reset_position_ids, reset_attention_mask and eod_mask_loss need an "
+                      "end-of-document id; give a tokenizer that names one, or eod_token_id");
+    return tri_error_status(err);
 }
 
 static tri_status corpus_check_size(const tri_corpus *corpus,
@@ -79,7 +129,7 @@ static tri_status corpus_build_part(tri_corpus *corpus, const struct tri_corpus_
                                     const struct tri_data_split *split, bool own, tri_error *err)
 {
     const struct tri_data_config *config = request->config;
-    int32_t eod = config->eod_token_id == TRI_UNSET ? request->eod : (int32_t)config->eod_token_id;
+    int32_t eod = corpus_eod(config, request->eod);
     struct tri_gpt_dataset_config dataset = {
         .seq_length = request->seq_length,
         .seed = request->seed,
@@ -103,12 +153,6 @@ static tri_status corpus_build_part(tri_corpus *corpus, const struct tri_corpus_
         .surplus = corpus_surplus,
         .dataset = &dataset,
     };
-    TRI_CHECK(
-        !(dataset.reset_position_ids || dataset.reset_attention_mask || dataset.eod_mask_loss) ||
-            eod >= 0,
-        err, TRI_INVALID,
-        "reset_position_ids, reset_attention_mask and eod_mask_loss need an end-of-document "
-        "id; give a tokenizer that names one, or eod_token_id");
     return tri_blend_create(&blend, &corpus->parts[part], err);
 }
 
@@ -120,8 +164,7 @@ static tri_status corpus_build(tri_corpus *corpus, const struct tri_corpus_reque
                                            config->test_data_path};
     struct tri_data_split split;
     bool shared = config->data_path[0] != '\0';
-    TRI_CHECK(!shared || !(own[0][0] || own[1][0] || own[2][0]), err, TRI_INVALID,
-              "data_path and the data paths of single splits exclude each other; give one kind");
+    TRI_TRY(tri_corpus_check(config, request->eod, err));
     TRI_TRY(tri_data_split_parse(shared ? config->split : "1,1,1", &split, err));
     if (shared)
         TRI_TRY(corpus_list_init(&corpus->lists[0], config->data_path, err));

@@ -277,8 +277,9 @@ tri_status tri_input_read_all(tri_input *input, struct tri_bytes *text, tri_erro
 {
     TRI_TRY(input_skip_mark(input, err));
     for (;;) {
-        TRI_TRY(tri_bytes_append(text, input->text.data + input->text_at,
-                                 input->text.num - input->text_at, err));
+        size_t here = input->text.num - input->text_at;
+        if (here > 0)
+            TRI_TRY(tri_bytes_append(text, input->text.data + input->text_at, here, err));
         input->text_at = input->text.num;
         if (input->at_end)
             return TRI_OK;

@@ -320,7 +320,8 @@ static bool scan_members(struct scanner *s, const char *key, struct tri_json_lin
         scan_space(s);
         if (!scan_char(s, ':'))
             return false;
-        bool is_wanted = name->num == strlen(key) && memcmp(name->data, key, name->num) == 0;
+        bool is_wanted =
+            name->num == strlen(key) && (name->num == 0 || memcmp(name->data, key, name->num) == 0);
         if (!(is_wanted ? wanted_read(s, value, wanted) : scan_value(s)))
             return false;
         scan_space(s);
