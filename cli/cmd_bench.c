@@ -18,11 +18,21 @@ struct options {
 };
 
 static const struct tri_option rows[] = {
-    {.name = "repeats", .type = TRI_OPTION_INT, .offset = offsetof(struct options, repeats),
-     .default_text = "5", .min = 1, .max = 101, .help = "timings of each figure; the median counts"},
-    {.name = "backend", .type = TRI_OPTION_STRING, .offset = offsetof(struct options, backend),
-     .default_text = "cpu_fast", .help = "kernels: which operation table"},
-    {.name = "only", .type = TRI_OPTION_STRING, .offset = offsetof(struct options, only),
+    {.name = "repeats",
+     .type = TRI_OPTION_INT,
+     .offset = offsetof(struct options, repeats),
+     .default_text = "5",
+     .min = 1,
+     .max = 101,
+     .help = "timings of each figure; the median counts"},
+    {.name = "backend",
+     .type = TRI_OPTION_STRING,
+     .offset = offsetof(struct options, backend),
+     .default_text = "cpu_fast",
+     .help = "kernels: which operation table"},
+    {.name = "only",
+     .type = TRI_OPTION_STRING,
+     .offset = offsetof(struct options, only),
      .help = "kernels: only operations whose name contains this"},
 };
 static const struct tri_option_table table = {

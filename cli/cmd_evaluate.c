@@ -15,7 +15,7 @@
 #include <string.h>
 
 struct options {
-    char tokens[TRI_OPTION_TEXT];    /* prefix of a token file */
+    char tokens[TRI_OPTION_TEXT]; /* prefix of a token file */
     int64_t max_tokens;
     char per_token[TRI_OPTION_TEXT]; /* file for every token's loss */
     int64_t part;
@@ -23,15 +23,28 @@ struct options {
 
 static const char *const parts[] = {"train", "valid", "test", NULL};
 static const struct tri_option rows[] = {
-    {.name = "tokens", .type = TRI_OPTION_STRING, .offset = offsetof(struct options, tokens),
-     .help = "prefix of a token file to evaluate from its first token to its last, instead of a split"},
-    {.name = "max_tokens", .type = TRI_OPTION_INT, .offset = offsetof(struct options, max_tokens),
-     .default_text = "0", .flags = TRI_OPTION_NON_NEGATIVE, .unit = "tokens",
+    {.name = "tokens",
+     .type = TRI_OPTION_STRING,
+     .offset = offsetof(struct options, tokens),
+     .help =
+         "prefix of a token file to evaluate from its first token to its last, instead of a split"},
+    {.name = "max_tokens",
+     .type = TRI_OPTION_INT,
+     .offset = offsetof(struct options, max_tokens),
+     .default_text = "0",
+     .flags = TRI_OPTION_NON_NEGATIVE,
+     .unit = "tokens",
      .help = "with --tokens: evaluate so many predictions at most; 0: all"},
-    {.name = "per_token", .type = TRI_OPTION_STRING, .offset = offsetof(struct options, per_token),
+    {.name = "per_token",
+     .type = TRI_OPTION_STRING,
+     .offset = offsetof(struct options, per_token),
      .help = "with --tokens: file that gets a line 'position token loss' per prediction"},
-    {.name = "part", .type = TRI_OPTION_CHOICE, .offset = offsetof(struct options, part),
-     .default_text = "valid", .choices = parts, .help = "which split of data_path"},
+    {.name = "part",
+     .type = TRI_OPTION_CHOICE,
+     .offset = offsetof(struct options, part),
+     .default_text = "valid",
+     .choices = parts,
+     .help = "which split of data_path"},
 };
 static const struct tri_option_table table = {
     .section = "", .rows = rows, .num_rows = 4, .struct_bytes = sizeof(struct options)};
@@ -44,7 +57,8 @@ struct request {
 static void print_result(const struct tri_evaluation *evaluation)
 {
     double loss = tri_evaluation_loss(evaluation), perplexity = exp(loss);
-    printf("tokens %.0f\nloss %.8f\nbits per token %.6f\n", evaluation->num_tokens, loss, loss / M_LN2);
+    printf("tokens %.0f\nloss %.8f\nbits per token %.6f\n", evaluation->num_tokens, loss,
+           loss / M_LN2);
     if (isinf(perplexity))
         printf("perplexity inf\n");
     else
@@ -57,7 +71,8 @@ static tri_status write_losses(const struct tri_session *session, const char *pa
     FILE *out = fopen(path, "w");
     TRI_CHECK(out, session->err, TRI_IO, "cannot open '%s': %s", path, strerror(errno));
     for (int64_t i = 0; i < tri_stream_labels(stream); i++)
-        fprintf(out, "%" PRId64 " %" PRId32 " %.9g\n", i + 1, tri_stream_label(stream, i), (double)losses[i]);
+        fprintf(out, "%" PRId64 " %" PRId32 " %.9g\n", i + 1, tri_stream_label(stream, i),
+                (double)losses[i]);
     bool written = fflush(out) == 0;
     int cause = errno;
     fclose(out);
@@ -72,7 +87,8 @@ static tri_status run_stream(struct tri_session *session, const struct options *
     const float *losses;
     if (keep)
         TRI_TRY(tri_stream_keep_losses(stream));
-    TRI_TRY(tri_evaluate(session, tri_stream_source(stream), tri_stream_batches(stream), evaluation));
+    TRI_TRY(
+        tri_evaluate(session, tri_stream_source(stream), tri_stream_batches(stream), evaluation));
     if (!keep)
         return TRI_OK;
     TRI_TRY(tri_stream_collect(stream, &losses));
@@ -94,7 +110,8 @@ static tri_status evaluate_tokens(struct tri_session *session, const struct opti
 static tri_status body(void *arg, tri_world *world)
 {
     const struct request *request = arg;
-    struct tri_session_request make = {.config = request->config, .world = world, .forward_only = true};
+    struct tri_session_request make = {
+        .config = request->config, .world = world, .forward_only = true};
     struct tri_session *session = NULL;
     struct tri_evaluation evaluation;
     TRI_TRY(tri_session_create(&make, &session));
@@ -117,7 +134,8 @@ static int evaluate_run(int argc, char **argv)
     struct tri_run_config config;
     tri_option_set_defaults(&table, &options);
     int exit_code = tri_cli_read_model_run("evaluate", argc, argv, &own, &config);
-    if (exit_code < 0 && !options.tokens[0] && !tri_feed_has(&config, (enum tri_data_part)options.part)) {
+    if (exit_code < 0 && !options.tokens[0] &&
+        !tri_feed_has(&config, (enum tri_data_part)options.part)) {
         fprintf(stderr, "error: nothing to evaluate; give --tokens PREFIX or data_path\n");
         exit_code = TRI_EXIT_REQUEST;
     }

@@ -28,20 +28,41 @@ struct options {
 };
 
 static const struct tri_option rows[] = {
-    {.name = "prompt", .type = TRI_OPTION_STRINGS, .offset = offsetof(struct options, prompt),
+    {.name = "prompt",
+     .type = TRI_OPTION_STRINGS,
+     .offset = offsetof(struct options, prompt),
      .help = "text to continue"},
-    {.name = "prompt_ids", .type = TRI_OPTION_INTS, .offset = offsetof(struct options, prompt_ids),
+    {.name = "prompt_ids",
+     .type = TRI_OPTION_INTS,
+     .offset = offsetof(struct options, prompt_ids),
      .help = "token ids to continue, instead of a text"},
-    {.name = "max_new_tokens", .type = TRI_OPTION_INT, .offset = offsetof(struct options, max_new_tokens),
-     .default_text = "64", .flags = TRI_OPTION_POSITIVE, .unit = "tokens", .help = "how many at most"},
-    {.name = "temperature", .type = TRI_OPTION_DOUBLE, .offset = offsetof(struct options, temperature),
-     .default_text = "1.0", .help = "0: always the likeliest token"},
-    {.name = "top_k", .type = TRI_OPTION_INT, .offset = offsetof(struct options, top_k),
-     .default_text = "0", .help = "draw from so many likeliest tokens; 0: from all"},
-    {.name = "top_p", .type = TRI_OPTION_DOUBLE, .offset = offsetof(struct options, top_p),
-     .default_text = "0", .help = "draw from the likeliest tokens that together reach this share; 0: off"},
-    {.name = "print_ids", .type = TRI_OPTION_BOOL, .offset = offsetof(struct options, print_ids),
-     .default_text = "false", .help = "print the new token ids instead of text"},
+    {.name = "max_new_tokens",
+     .type = TRI_OPTION_INT,
+     .offset = offsetof(struct options, max_new_tokens),
+     .default_text = "64",
+     .flags = TRI_OPTION_POSITIVE,
+     .unit = "tokens",
+     .help = "how many at most"},
+    {.name = "temperature",
+     .type = TRI_OPTION_DOUBLE,
+     .offset = offsetof(struct options, temperature),
+     .default_text = "1.0",
+     .help = "0: always the likeliest token"},
+    {.name = "top_k",
+     .type = TRI_OPTION_INT,
+     .offset = offsetof(struct options, top_k),
+     .default_text = "0",
+     .help = "draw from so many likeliest tokens; 0: from all"},
+    {.name = "top_p",
+     .type = TRI_OPTION_DOUBLE,
+     .offset = offsetof(struct options, top_p),
+     .default_text = "0",
+     .help = "draw from the likeliest tokens that together reach this share; 0: off"},
+    {.name = "print_ids",
+     .type = TRI_OPTION_BOOL,
+     .offset = offsetof(struct options, print_ids),
+     .default_text = "false",
+     .help = "print the new token ids instead of text"},
 };
 static const struct tri_option_table table = {
     .section = "",
@@ -55,7 +76,7 @@ struct request {
     const struct tri_run_config *config;
     const struct options *options;
     const char *dir;
-    tri_tokenizer *tokenizer;  /* used by rank 0; NULL with prompt ids */
+    tri_tokenizer *tokenizer; /* used by rank 0; NULL with prompt ids */
     struct tri_ids prompt;
     int32_t end_tokens[MAX_END_TOKENS];
     int num_end_tokens;
@@ -129,10 +150,11 @@ static tri_status print_text(struct output *output, tri_error *err)
         printf("\n");
         return TRI_OK;
     }
-    tri_status status = tri_tokenizer_decode(request->tokenizer, request->prompt.data, request->prompt.num,
-                                             true, &text, err);
+    tri_status status = tri_tokenizer_decode(request->tokenizer, request->prompt.data,
+                                             request->prompt.num, true, &text, err);
     if (status == TRI_OK)
-        status = tri_tokenizer_decode(request->tokenizer, output->ids.data, output->ids.num, true, &text, err);
+        status = tri_tokenizer_decode(request->tokenizer, output->ids.data, output->ids.num, true,
+                                      &text, err);
     if (status == TRI_OK)
         printf("%.*s\n", (int)text.num, text.data);
     tri_bytes_fini(&text);
@@ -144,7 +166,8 @@ static void print_reason(enum tri_stop_reason reason, int32_t last, int64_t num)
     if (reason == TRI_STOP_END_TOKEN)
         fprintf(stderr, "stopped after %lld tokens: end token %d\n", (long long)num, last);
     else if (reason == TRI_STOP_NO_ROOM)
-        fprintf(stderr, "stopped after %lld tokens: no room left in the model's positions\n", (long long)num);
+        fprintf(stderr, "stopped after %lld tokens: no room left in the model's positions\n",
+                (long long)num);
     else
         fprintf(stderr, "stopped after %lld tokens: the limit asked for\n", (long long)num);
 }

@@ -7,9 +7,8 @@
 #include <string.h>
 
 static const struct tri_command *const commands[] = {
-    &tri_cmd_plan,      &tri_cmd_train, &tri_cmd_evaluate, &tri_cmd_generate,
-    &tri_cmd_tokenizer, &tri_cmd_data,  &tri_cmd_spec,     &tri_cmd_checkpoint,
-    &tri_cmd_compare,   &tri_cmd_bench,
+    &tri_cmd_plan, &tri_cmd_train, &tri_cmd_evaluate,   &tri_cmd_generate, &tri_cmd_tokenizer,
+    &tri_cmd_data, &tri_cmd_spec,  &tri_cmd_checkpoint, &tri_cmd_compare,  &tri_cmd_bench,
 };
 #define NUM_COMMANDS (sizeof commands / sizeof commands[0])
 
@@ -18,7 +17,8 @@ static void print_usage(FILE *out)
     fprintf(out, "usage: trine COMMAND [ARGUMENTS]\n\n");
     for (size_t i = 0; i < NUM_COMMANDS; i++)
         fprintf(out, "  %-12s %s\n", commands[i]->name, commands[i]->summary);
-    fprintf(out, "\n'trine COMMAND --help' says more. Exit codes: 0 done, 1 failed, 2 wrong request, 3 stopped on "
+    fprintf(out, "\n'trine COMMAND --help' says more. Exit codes: 0 done, 1 failed, 2 wrong "
+                 "request, 3 stopped on "
                  "request after saving.\n");
 }
 
@@ -29,7 +29,8 @@ int main(int argc, char **argv)
         fprintf(stderr, "error: no command given; try 'trine --help'\n");
         return TRI_EXIT_REQUEST;
     }
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
+        strcmp(argv[1], "help") == 0) {
         print_usage(stdout);
         return TRI_EXIT_DONE;
     }

@@ -87,7 +87,8 @@ int tri_cli_read_run(const char *command, int argc, char **argv, struct tri_opti
 }
 
 /* "--shape-from=DIR" for the model that load names. */
-static int shape_flag(const char *command, const struct tri_run_config *config, char *flag, size_t bytes)
+static int shape_flag(const char *command, const struct tri_run_config *config, char *flag,
+                      size_t bytes)
 {
     tri_error *err = tri_error_create();
     tri_arena *arena = tri_arena_create();
@@ -107,8 +108,8 @@ static int shape_flag(const char *command, const struct tri_run_config *config, 
     return exit_code;
 }
 
-int tri_cli_read_model_run(const char *command, int argc, char **argv, struct tri_option_binding *own,
-                           struct tri_run_config *config)
+int tri_cli_read_model_run(const char *command, int argc, char **argv,
+                           struct tri_option_binding *own, struct tri_run_config *config)
 {
     char flag[2 * TRI_OPTION_TEXT];
     int exit_code = tri_cli_read_run(command, argc, argv, own, config);

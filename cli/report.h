@@ -24,8 +24,8 @@ int tri_cli_read_run(const char *command, int argc, char **argv, struct tri_opti
 
 /* The same for commands that work on a trained model: --load is required, and without a shape of its own the
    run takes that of the directory it loads. */
-int tri_cli_read_model_run(const char *command, int argc, char **argv, struct tri_option_binding *own,
-                           struct tri_run_config *config);
+int tri_cli_read_model_run(const char *command, int argc, char **argv,
+                           struct tri_option_binding *own, struct tri_run_config *config);
 
 /* This process's rank under an MPI launcher, -1 without one. */
 int tri_cli_launcher_rank(void);

@@ -16,8 +16,8 @@ static void check_schedule(const struct tri_run_config *config, tri_error *err)
         return;
     }
     struct tri_lr_schedule schedule;
-    tri_lr_schedule_plan(&config->optim, config->train.train_iters, config->train.global_batch_size, err,
-                         &schedule);
+    tri_lr_schedule_plan(&config->optim, config->train.train_iters, config->train.global_batch_size,
+                         err, &schedule);
 }
 
 int tri_cli_check_run(const char *command, const struct tri_run_config *config, int needs)

@@ -12,11 +12,11 @@ struct generation {
     tri_executor *executor;
     const struct tri_generate_request *request;
     struct tri_cache_state cache;
-    const int32_t *tokens;  /* of this call */
+    const int32_t *tokens; /* of this call */
     int64_t num_tokens;
-    int32_t *positions;     /* [num_prompt] */
+    int32_t *positions; /* [num_prompt] */
     int64_t sample_id;
-    float *logits;          /* [vocab_size] */
+    float *logits; /* [vocab_size] */
     void *scratch;
 };
 
@@ -36,7 +36,8 @@ static tri_status give_microbatch(void *arg, int index, struct tri_microbatch *m
     return TRI_OK;
 }
 
-static tri_status want_logits(void *arg, int index, const struct tri_slice *slice, struct tri_slot *slot)
+static tri_status want_logits(void *arg, int index, const struct tri_slice *slice,
+                              struct tri_slot *slot)
 {
     struct generation *generation = arg;
     (void)index;

@@ -12,7 +12,8 @@ struct candidate {
     int32_t id;
 };
 
-tri_status tri_sampling_check(const struct tri_sampling *sampling, int64_t vocab_size, tri_error *err)
+tri_status tri_sampling_check(const struct tri_sampling *sampling, int64_t vocab_size,
+                              tri_error *err)
 {
     int before = tri_error_count(err);
     if (!(sampling->temperature >= 0) || !isfinite(sampling->temperature))
@@ -46,7 +47,8 @@ static int heavier_first(const void *a, const void *b)
 }
 
 /* How many of the sorted candidates stay. */
-static int64_t filter(const struct tri_sampling *sampling, const struct candidate *sorted, int64_t num)
+static int64_t filter(const struct tri_sampling *sampling, const struct candidate *sorted,
+                      int64_t num)
 {
     if (sampling->top_k > 0) {
         int64_t keep = sampling->top_k;

@@ -22,7 +22,8 @@ static tri_status make_groups(struct tri_context *context)
 {
     TRI_TRY(make_group(context, "tp", TRI_AXES(TRI_AXIS_TP), &context->tp));
     TRI_TRY(make_group(context, "pp", TRI_AXES(TRI_AXIS_PP), &context->pp));
-    TRI_TRY(make_group(context, "dp_cp", TRI_AXES(TRI_AXIS_DP) | TRI_AXES(TRI_AXIS_CP), &context->dp));
+    TRI_TRY(
+        make_group(context, "dp_cp", TRI_AXES(TRI_AXIS_DP) | TRI_AXES(TRI_AXIS_CP), &context->dp));
     TRI_TRY(make_group(context, "world",
                        TRI_AXES(TRI_AXIS_TP) | TRI_AXES(TRI_AXIS_CP) | TRI_AXES(TRI_AXIS_DP) |
                            TRI_AXES(TRI_AXIS_PP),
@@ -31,13 +32,15 @@ static tri_status make_groups(struct tri_context *context)
         return TRI_OK;
     int ranks[2];
     bool member = false;
-    int size = tri_grid_embedding_group(&context->placement->grid, context->world->rank, ranks, &member);
+    int size =
+        tri_grid_embedding_group(&context->placement->grid, context->world->rank, ranks, &member);
     if (!member || size < 2)
         return TRI_OK;
     return tri_group_create(context->world, "embd", ranks, size, &context->embd);
 }
 
-tri_status tri_context_create(const struct tri_context_request *request, struct tri_context **result)
+tri_status tri_context_create(const struct tri_context_request *request,
+                              struct tri_context **result)
 {
     tri_error *err = request->world->err;
     struct tri_context *context = calloc(1, sizeof *context);

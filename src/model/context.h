@@ -22,9 +22,9 @@ struct tri_context {
     uint64_t seed;
     struct tri_kernel_binding kernels[4]; /* by implementation */
     int num_kernels;
-    const struct tri_kernels *update;     /* for gradients and the optimizer: the fastest of them */
+    const struct tri_kernels *update; /* for gradients and the optimizer: the fastest of them */
     tri_group *tp, *pp, *dp, *all;
-    tri_group *embd;                      /* NULL unless this rank holds a copy of an exchanged table */
+    tri_group *embd; /* NULL unless this rank holds a copy of an exchanged table */
     tri_storage *arena[TRI_NUM_ARENAS];
 };
 
@@ -41,7 +41,8 @@ struct tri_context_request {
 };
 
 /* Makes the groups and maps the arenas. Collective over the world. */
-tri_status tri_context_create(const struct tri_context_request *request, struct tri_context **context);
+tri_status tri_context_create(const struct tri_context_request *request,
+                              struct tri_context **context);
 /* Collective over the world only in that all ranks do it. */
 void tri_context_destroy(struct tri_context **context);
 

@@ -32,8 +32,8 @@ static tri_status reduce_bucket(struct tri_model *model, int b)
         return TRI_OK;
     float *grads = element(context, TRI_ARENA_GRADS, bucket->offset);
     if (!is_sharded(bucket))
-        return context->dp->ops->all_reduce_begin(context->dp, grads, bucket->elements, TRI_DTYPE_F32,
-                                                  TRI_REDUCE_SUM, &model->reduce[b]);
+        return context->dp->ops->all_reduce_begin(context->dp, grads, bucket->elements,
+                                                  TRI_DTYPE_F32, TRI_REDUCE_SUM, &model->reduce[b]);
     return context->dp->ops->reduce_scatter_begin(
         context->dp, element(context, TRI_ARENA_GRADS, bucket->shard_offset), grads,
         bucket->shard_elements, TRI_DTYPE_F32, TRI_REDUCE_SUM, &model->reduce[b]);

@@ -44,12 +44,13 @@ static tri_status make_shards(struct tri_model *model)
     const struct tri_rank_plan *plan = model->context->plan;
     model->shards = calloc((size_t)plan->num_params + 1, sizeof *model->shards);
     if (!model->shards)
-        return tri_error_set(model->context->err, TRI_NOMEM, "out of memory for the optimizer's shards");
+        return tri_error_set(model->context->err, TRI_NOMEM,
+                             "out of memory for the optimizer's shards");
     for (int b = 0; b < plan->num_buckets; b++) {
         const struct tri_bucket_plan *bucket = &plan->buckets[b];
         for (int i = 0; i < bucket->num_params; i++)
-            if (shard_of(model, bucket, &model->params[bucket->first_param + i], bucket->optim_offset,
-                         &model->shards[model->num_shards]))
+            if (shard_of(model, bucket, &model->params[bucket->first_param + i],
+                         bucket->optim_offset, &model->shards[model->num_shards]))
                 model->num_shards++;
     }
     model->shard_elements = plan->shard_elements;

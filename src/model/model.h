@@ -17,10 +17,10 @@
 /* A run of consecutive elements of one parameter that this rank's optimizer owns. */
 struct tri_shard {
     const struct tri_param *param;
-    int64_t first;               /* element of the local tensor; a multiple of TRI_NORM_BLOCK */
+    int64_t first;                 /* element of the local tensor; a multiple of TRI_NORM_BLOCK */
     struct tri_tensor value, grad; /* one-dimensional */
-    int64_t state;               /* element in each moment of the OPTIM arena */
-    bool counted;                /* in norms */
+    int64_t state;                 /* element in each moment of the OPTIM arena */
+    bool counted;                  /* in norms */
 };
 
 struct tri_model {
@@ -28,13 +28,13 @@ struct tri_model {
     struct tri_hooks hooks;
     int num_slices;
     struct tri_slice **slices;
-    struct tri_param *params;    /* of all slices, rank plan order */
+    struct tri_param *params; /* of all slices, rank plan order */
     int num_params;
     struct tri_shard *shards;
     int num_shards;
-    int64_t shard_elements;      /* of each moment */
-    tri_request **reduce;        /* [bucket]: under way */
-    bool *reduced;               /* [bucket]: begun in this step */
+    int64_t shard_elements; /* of each moment */
+    tri_request **reduce;   /* [bucket]: under way */
+    bool *reduced;          /* [bucket]: begun in this step */
 };
 
 /* Builds and wraps this rank's slices (Megatron's build_distributed_models). Values are zero until

@@ -13,8 +13,8 @@
 static struct tri_tensor param_view(tri_storage *arena, const struct tri_param_plan *plan)
 {
     const struct tri_param_spec *spec = plan->spec;
-    return tri_tensor_view(tri_storage_get(arena, (size_t)plan->offset * sizeof(float)), TRI_DTYPE_F32,
-                           spec->num_dims, spec->local_dims);
+    return tri_tensor_view(tri_storage_get(arena, (size_t)plan->offset * sizeof(float)),
+                           TRI_DTYPE_F32, spec->num_dims, spec->local_dims);
 }
 
 tri_status tri_params_create(struct tri_context *context, struct tri_param **result)
@@ -22,7 +22,8 @@ tri_status tri_params_create(struct tri_context *context, struct tri_param **res
     const struct tri_rank_plan *plan = context->plan;
     struct tri_param *params = calloc((size_t)plan->num_params + 1, sizeof *params);
     if (!params)
-        return tri_error_set(context->err, TRI_NOMEM, "out of memory for %d parameters", plan->num_params);
+        return tri_error_set(context->err, TRI_NOMEM, "out of memory for %d parameters",
+                             plan->num_params);
     for (int i = 0; i < plan->num_params; i++) {
         const struct tri_param_plan *p = &plan->params[i];
         params[i].spec = p->spec;

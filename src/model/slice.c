@@ -193,14 +193,16 @@ void *tri_slice_output(const struct tri_slice *slice, const struct tri_slot *slo
     return tri_row_address(&slice->hidden[slice->num_units - 1], slot);
 }
 
-tri_status tri_slice_forward(struct tri_slice *slice, struct tri_slot *slot, int unit, int num_units)
+tri_status tri_slice_forward(struct tri_slice *slice, struct tri_slot *slot, int unit,
+                             int num_units)
 {
     for (int u = unit; u < unit + num_units; u++) {
         bool is_embedding = u == 0 && slice->plan->has_embedding;
         bool is_head = u == slice->num_units - 1 && slice->plan->has_head;
         struct tri_tensor in, out;
         if (!is_embedding)
-            in = hidden_tensor(slice, slot, tri_row_address(u ? &slice->hidden[u - 1] : &slice->input, slot));
+            in = hidden_tensor(slice, slot,
+                               tri_row_address(u ? &slice->hidden[u - 1] : &slice->input, slot));
         if (!is_head)
             out = hidden_tensor(slice, slot, tri_row_address(&slice->hidden[u], slot));
         TRI_TRY(slice->units[u]->ops->forward(slice->units[u], slot, is_embedding ? NULL : &in,
@@ -224,12 +226,13 @@ static tri_status backward_unit(struct tri_slice *slice, struct tri_slot *slot, 
     if (has_din)
         din = hidden_tensor(slice, slot, u == 0 ? slice_din : slice->gradient[(u - 1) % 2].base);
     if (half == TRI_BACKWARD_INPUT)
-        return module->ops->backward_input(module, slot, has_dout ? &dout : NULL, has_din ? &din : NULL);
+        return module->ops->backward_input(module, slot, has_dout ? &dout : NULL,
+                                           has_din ? &din : NULL);
     return module->ops->backward(module, slot, has_dout ? &dout : NULL, has_din ? &din : NULL);
 }
 
-tri_status tri_slice_backward(struct tri_slice *slice, struct tri_slot *slot, int unit, int num_units,
-                              enum tri_backward_half half, void *dout, void *din)
+tri_status tri_slice_backward(struct tri_slice *slice, struct tri_slot *slot, int unit,
+                              int num_units, enum tri_backward_half half, void *dout, void *din)
 {
     for (int u = unit + num_units - 1; u >= unit; u--)
         TRI_TRY(backward_unit(slice, slot, u, half, dout, din));

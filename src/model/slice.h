@@ -16,7 +16,7 @@
 struct tri_slice {
     struct tri_context *context;
     const struct tri_slice_plan *plan;
-    int index;              /* which of the rank's slices */
+    int index; /* which of the rank's slices */
     int num_units;
     tri_module **units;
     int num_modules;
@@ -41,8 +41,8 @@ enum tri_backward_half { TRI_BACKWARD_BOTH, TRI_BACKWARD_INPUT, TRI_BACKWARD_WEI
 
 /* Runs the units backward, last first. dout is the gradient of the slice's output (NULL with the head), din
    takes that of its input (NULL with the embedding). Collective over tp. */
-tri_status tri_slice_backward(struct tri_slice *slice, struct tri_slot *slot, int unit, int num_units,
-                              enum tri_backward_half half, void *dout, void *din);
+tri_status tri_slice_backward(struct tri_slice *slice, struct tri_slot *slot, int unit,
+                              int num_units, enum tri_backward_half half, void *dout, void *din);
 
 /* Elements of the hidden states of slot's microbatch on this rank. */
 int64_t tri_slice_boundary_elements(const struct tri_slice *slice, const struct tri_slot *slot);

@@ -4,17 +4,19 @@
 
 #include <math.h>
 
-static void check_lengths(const struct tri_optim_config *config, const struct tri_lr_schedule *schedule,
-                          int64_t batch, tri_error *err)
+static void check_lengths(const struct tri_optim_config *config,
+                          const struct tri_lr_schedule *schedule, int64_t batch, tri_error *err)
 {
     if (schedule->decay <= 0)
-        tri_error_add(err, TRI_INVALID, "the learning rate decays over %lld iterations; it must be 1 or more",
+        tri_error_add(err, TRI_INVALID,
+                      "the learning rate decays over %lld iterations; it must be 1 or more",
                       (long long)(schedule->decay / batch));
     else if (schedule->warmup >= schedule->decay)
-        tri_error_add(err, TRI_INVALID,
-                      "the warm-up of %.10g iterations is not shorter than the decay of %.10g; lower "
-                      "lr_warmup_iters (or lr_warmup_fraction) or raise lr_decay_iters",
-                      (double)schedule->warmup / (double)batch, (double)schedule->decay / (double)batch);
+        tri_error_add(
+            err, TRI_INVALID,
+            "the warm-up of %.10g iterations is not shorter than the decay of %.10g; lower "
+            "lr_warmup_iters (or lr_warmup_fraction) or raise lr_decay_iters",
+            (double)schedule->warmup / (double)batch, (double)schedule->decay / (double)batch);
     if (config->lr_decay_style == TRI_LR_WSD && config->lr_wsd_decay_iters == TRI_UNSET)
         tri_error_add(err, TRI_INVALID, "lr_decay_style WSD needs lr_wsd_decay_iters");
     if (!isnan(config->lr_warmup_fraction) && config->lr_warmup_iters > 0)
@@ -23,23 +25,28 @@ static void check_lengths(const struct tri_optim_config *config, const struct tr
                       config->lr_warmup_fraction, (long long)config->lr_warmup_iters);
 }
 
-static void check_values(const struct tri_optim_config *config, const struct tri_lr_schedule *schedule,
-                         tri_error *err)
+static void check_values(const struct tri_optim_config *config,
+                         const struct tri_lr_schedule *schedule, tri_error *err)
 {
     if (isnan(config->lr))
-        tri_error_add(err, TRI_INVALID, "lr is not set; give the highest learning rate, for example 3e-4");
+        tri_error_add(err, TRI_INVALID,
+                      "lr is not set; give the highest learning rate, for example 3e-4");
     if (schedule->min_lr > schedule->max_lr)
-        tri_error_add(err, TRI_INVALID, "min_lr %g is above lr %g", schedule->min_lr, schedule->max_lr);
+        tri_error_add(err, TRI_INVALID, "min_lr %g is above lr %g", schedule->min_lr,
+                      schedule->max_lr);
     if (schedule->init_lr > schedule->max_lr)
         tri_error_add(err, TRI_INVALID, "lr_warmup_init %g is above lr %g", schedule->init_lr,
                       schedule->max_lr);
     bool has_ends = !isnan(config->start_weight_decay) || !isnan(config->end_weight_decay);
     if (config->weight_decay_incr_style == TRI_WD_CONSTANT && has_ends)
         tri_error_add(err, TRI_INVALID,
-                      "start_weight_decay and end_weight_decay need weight_decay_incr_style linear or cosine");
-    if (config->weight_decay_incr_style != TRI_WD_CONSTANT && !(schedule->start_wd <= schedule->end_wd))
+                      "start_weight_decay and end_weight_decay need weight_decay_incr_style linear "
+                      "or cosine");
+    if (config->weight_decay_incr_style != TRI_WD_CONSTANT &&
+        !(schedule->start_wd <= schedule->end_wd))
         tri_error_add(err, TRI_INVALID,
-                      "weight_decay_incr_style linear or cosine needs start_weight_decay <= end_weight_decay");
+                      "weight_decay_incr_style linear or cosine needs start_weight_decay <= "
+                      "end_weight_decay");
 }
 
 tri_status tri_lr_schedule_plan(const struct tri_optim_config *config, int64_t train_iters,
@@ -48,14 +55,16 @@ tri_status tri_lr_schedule_plan(const struct tri_optim_config *config, int64_t t
 {
     int before = tri_error_count(err);
     bool constant_wd = config->weight_decay_incr_style == TRI_WD_CONSTANT;
-    int64_t decay_iters = config->lr_decay_iters == TRI_UNSET ? train_iters : config->lr_decay_iters;
+    int64_t decay_iters =
+        config->lr_decay_iters == TRI_UNSET ? train_iters : config->lr_decay_iters;
     *schedule = (struct tri_lr_schedule){
         .init_lr = config->lr_warmup_init,
         .max_lr = config->lr,
         .min_lr = config->min_lr,
         .decay = decay_iters * global_batch_size,
-        .wsd_decay = config->lr_wsd_decay_iters == TRI_UNSET ? 0
-                                                             : config->lr_wsd_decay_iters * global_batch_size,
+        .wsd_decay = config->lr_wsd_decay_iters == TRI_UNSET
+                         ? 0
+                         : config->lr_wsd_decay_iters * global_batch_size,
         .style = config->lr_decay_style,
         .wsd_style = config->lr_wsd_decay_style,
         .start_wd = constant_wd ? config->weight_decay : config->start_weight_decay,

@@ -22,7 +22,8 @@ static void adam_update(struct tri_context *context, const struct tri_optim_conf
     };
     int64_t n = shard->value.dims[0];
     context->update->adam(&context->queue, shard->value, tri_tensor_f32_1d(moments[0], n),
-                          tri_tensor_f32_1d(moments[1], n), shard->grad, (float)update->grad_factor, &adam);
+                          tri_tensor_f32_1d(moments[1], n), shard->grad, (float)update->grad_factor,
+                          &adam);
 }
 
 static const char *const adam_moments[] = {"exp_avg", "exp_avg_sq"};
@@ -49,13 +50,15 @@ float *tri_optimizer_moment(const struct tri_model *model, int moment, int64_t s
     return base + moment * model->shard_elements + state;
 }
 
-void tri_optimizer_sum_squares(const struct tri_model *model, double factor, struct tri_exact_sum *sum)
+void tri_optimizer_sum_squares(const struct tri_model *model, double factor,
+                               struct tri_exact_sum *sum)
 {
     struct tri_context *context = model->context;
     void *workspace = tri_storage_get(context->arena[TRI_ARENA_WORK], 0);
     for (int i = 0; i < model->num_shards; i++)
         if (model->shards[i].counted)
-            context->update->sum_squares(&context->queue, sum, model->shards[i].grad, factor, workspace);
+            context->update->sum_squares(&context->queue, sum, model->shards[i].grad, factor,
+                                         workspace);
 }
 
 tri_status tri_optimizer_check_finite(const struct tri_model *model, int64_t iteration)
@@ -67,12 +70,13 @@ tri_status tri_optimizer_check_finite(const struct tri_model *model, int64_t ite
             continue;
         int64_t where = context->update->find_non_finite(&context->queue, shard->grad);
         if (where >= 0)
-            return tri_error_set(context->err, TRI_NUMERIC,
-                                 "iteration %lld: the gradient of '%s' is %g at element %lld on rank %d; "
-                                 "nothing was updated",
-                                 (long long)iteration, shard->param->spec->name,
-                                 (double)tri_tensor_f32(&shard->grad)[where],
-                                 (long long)(shard->first + where), context->world->rank);
+            return tri_error_set(
+                context->err, TRI_NUMERIC,
+                "iteration %lld: the gradient of '%s' is %g at element %lld on rank %d; "
+                "nothing was updated",
+                (long long)iteration, shard->param->spec->name,
+                (double)tri_tensor_f32(&shard->grad)[where], (long long)(shard->first + where),
+                context->world->rank);
     }
     return TRI_OK;
 }

@@ -19,7 +19,8 @@ struct tri_optimizer_row {
     int num_moments;
     const char *const *moment_names; /* "exp_avg", ... */
     void (*update)(struct tri_context *context, const struct tri_optim_config *config,
-                   const struct tri_shard *shard, float *const *moments, const struct tri_update *update);
+                   const struct tri_shard *shard, float *const *moments,
+                   const struct tri_update *update);
 };
 const struct tri_optimizer_row *tri_optimizer_get(int64_t index);
 
@@ -31,7 +32,8 @@ float *tri_optimizer_moment(const struct tri_model *model, int moment, int64_t s
 
 /* The counted gradients' sum of squares, times factor squared, of this rank; to be added over the world as
    integers. Local. */
-void tri_optimizer_sum_squares(const struct tri_model *model, double factor, struct tri_exact_sum *sum);
+void tri_optimizer_sum_squares(const struct tri_model *model, double factor,
+                               struct tri_exact_sum *sum);
 
 /* Names the first non-finite gradient of this rank in the record; TRI_OK if there is none. */
 tri_status tri_optimizer_check_finite(const struct tri_model *model, int64_t iteration);

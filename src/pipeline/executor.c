@@ -7,11 +7,11 @@
 
 /* What a slot of a slice holds while a list runs. */
 struct slot_state {
-    int current;                    /* microbatch in it, -1: none */
+    int current; /* microbatch in it, -1: none */
     struct tri_microbatch microbatch;
-    tri_request *sent;              /* output on its way to the next stage */
-    int dout_row;                   /* staging copy that holds the gradient of its output, -1: none */
-    float *loss_room;               /* token losses and weights for a hook's own loss, or NULL */
+    tri_request *sent; /* output on its way to the next stage */
+    int dout_row;      /* staging copy that holds the gradient of its output, -1: none */
+    float *loss_room;  /* token losses and weights for a hook's own loss, or NULL */
 };
 
 struct tri_executor {
@@ -19,10 +19,10 @@ struct tri_executor {
     struct tri_context *context;
     const struct tri_rank_schedule *schedule;
     struct tri_execution *execution;
-    struct slot_state **slots;      /* [slice][slot] */
-    int *din_row;                   /* [action]: staging copy that a backward's input gradient goes to */
-    tri_request **staged;           /* [staging copy]: gradient on its way to the previous stage */
-    int send_row, recv_row;         /* plan rows of gradient staging, -1: none */
+    struct slot_state **slots; /* [slice][slot] */
+    int *din_row;              /* [action]: staging copy that a backward's input gradient goes to */
+    tri_request **staged;      /* [staging copy]: gradient on its way to the previous stage */
+    int send_row, recv_row;    /* plan rows of gradient staging, -1: none */
 };
 
 /* A backward writes into the staging copy from which the next send of its slot takes. */
@@ -72,7 +72,8 @@ tri_status tri_executor_create(struct tri_model *model, const struct tri_rank_sc
     executor->slots = calloc((size_t)model->num_slices + 1, sizeof(struct slot_state *));
     executor->din_row = calloc((size_t)schedule->num_actions + 1, sizeof(int));
     executor->staged = calloc((size_t)schedule->num_send_staging + 1, sizeof(tri_request *));
-    if (!executor->slots || !executor->din_row || !executor->staged || make_slots(executor) != TRI_OK) {
+    if (!executor->slots || !executor->din_row || !executor->staged ||
+        make_slots(executor) != TRI_OK) {
         tri_executor_destroy(&executor);
         return tri_error_set(model->context->err, TRI_NOMEM, "out of memory for the executor");
     }
@@ -110,7 +111,8 @@ static int neighbour(const tri_executor *executor, int step)
 static float seed_of(const struct tri_execution *execution, const struct tri_microbatch *microbatch)
 {
     int64_t valid = microbatch->num_valid > 0 ? microbatch->num_valid : 1;
-    return execution->mean_over > 0 ? (float)(1.0 / ((double)valid * execution->mean_over)) : execution->seed;
+    return execution->mean_over > 0 ? (float)(1.0 / ((double)valid * execution->mean_over))
+                                    : execution->seed;
 }
 
 /* Puts the action's microbatch into its slot, once; the slot is free when its last output has left. */
@@ -139,8 +141,8 @@ static tri_status load_slot(tri_executor *executor, const struct tri_action *act
 }
 
 /* Turns token losses into a hook's own loss; its weights seed backward. */
-static tri_status apply_loss(tri_executor *executor, struct slot_state *state, struct tri_slot *slot,
-                             tri_loss_fn *loss)
+static tri_status apply_loss(tri_executor *executor, struct slot_state *state,
+                             struct tri_slot *slot, tri_loss_fn *loss)
 {
     struct tri_microbatch *microbatch = &state->microbatch;
     float *weights = slot->token_loss + microbatch->rows * microbatch->length;
@@ -171,7 +173,8 @@ static tri_status forward(tri_executor *executor, const struct tri_action *actio
 
     tri_loss_fn *loss = NULL;
     if (hooks->forward_step)
-        TRI_TRY(hooks->forward_step(hooks->user, slice, slot, action->unit, action->num_units, &loss));
+        TRI_TRY(
+            hooks->forward_step(hooks->user, slice, slot, action->unit, action->num_units, &loss));
     else
         TRI_TRY(tri_slice_forward(slice, slot, action->unit, action->num_units));
 
@@ -182,7 +185,8 @@ static tri_status forward(tri_executor *executor, const struct tri_action *actio
             TRI_TRY(apply_loss(executor, state, slot, loss));
         add_losses(execution, slot);
     }
-    return execution->after ? execution->after(execution->arg, action->microbatch, slice, slot) : TRI_OK;
+    return execution->after ? execution->after(execution->arg, action->microbatch, slice, slot)
+                            : TRI_OK;
 }
 
 static void *staging(const tri_executor *executor, int row, int copy)
@@ -198,8 +202,8 @@ static tri_status backward(tri_executor *executor, int index, enum tri_backward_
     bool writes_din = half != TRI_BACKWARD_WEIGHT && action->unit == 0 && out >= 0;
     if (writes_din && executor->staged[out])
         TRI_TRY(tri_request_end(executor->context->pp, &executor->staged[out]));
-    return tri_slice_backward(slice, &slice->slots[action->slot], action->unit, action->num_units, half,
-                              staging(executor, executor->recv_row, in),
+    return tri_slice_backward(slice, &slice->slots[action->slot], action->unit, action->num_units,
+                              half, staging(executor, executor->recv_row, in),
                               staging(executor, executor->send_row, out));
 }
 

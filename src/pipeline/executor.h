@@ -18,13 +18,13 @@ typedef tri_status tri_observe_fn(void *arg, int index, const struct tri_slice *
 
 /* One run of the list: a step, or a pass of evaluation. */
 struct tri_execution {
-    bool training;                 /* dropout on */
-    float seed;                    /* d loss / d token loss */
-    double mean_over;              /* above 0: a microbatch's seed is 1 / (its valid tokens * mean_over) */
+    bool training;    /* dropout on */
+    float seed;       /* d loss / d token loss */
+    double mean_over; /* above 0: a microbatch's seed is 1 / (its valid tokens * mean_over) */
     tri_microbatch_fn *microbatch;
     tri_observe_fn *before, *after; /* NULL: nothing wanted */
     void *arg;
-    struct tri_cache_state *cache; /* of generation; else NULL */
+    struct tri_cache_state *cache;                 /* of generation; else NULL */
     struct tri_loss_term loss[TRI_MAX_LOSS_TERMS]; /* out, last stage: sums in microbatch order */
 };
 

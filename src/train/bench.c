@@ -15,7 +15,7 @@
 struct bench {
     const struct tri_bench_request *request;
     struct tri_session *session;
-    int32_t *block;      /* tokens, labels, positions of one microbatch */
+    int32_t *block; /* tokens, labels, positions of one microbatch */
     int64_t *sample_ids;
     float *matrices;
     size_t matrix_bytes;
@@ -50,8 +50,10 @@ static int limit_shapes(const struct tri_session *session, int64_t shapes[4][3])
 {
     const struct tri_run_config *config = &session->config;
     int64_t tokens = config->train.micro_batch_size * config->shape.seq_length;
-    int64_t h = config->shape.transformer.hidden_size, f = config->shape.transformer.ffn_hidden_size;
-    const int64_t all[4][3] = {{2048, 2048, 2048}, {tokens, 3 * h, h}, {tokens, f, h}, {tokens, h, f}};
+    int64_t h = config->shape.transformer.hidden_size,
+            f = config->shape.transformer.ffn_hidden_size;
+    const int64_t all[4][3] = {
+        {2048, 2048, 2048}, {tokens, 3 * h, h}, {tokens, f, h}, {tokens, h, f}};
     memcpy(shapes, all, sizeof all);
     return 4;
 }
@@ -67,7 +69,8 @@ static tri_status make_room(struct bench *bench)
     int num = limit_shapes(session, shapes);
     for (int i = 0; i < num; i++) {
         int64_t M = shapes[i][0], N = shapes[i][1], K = shapes[i][2];
-        size_t need = (size_t)(M * N + M * K + N * K), work = scratch->gemm(M, N, K, tri_team_size(session->team));
+        size_t need = (size_t)(M * N + M * K + N * K),
+               work = scratch->gemm(M, N, K, tri_team_size(session->team));
         elements = need > elements ? need : elements;
         workspace = work > workspace ? work : workspace;
     }
@@ -81,7 +84,8 @@ static tri_status make_room(struct bench *bench)
         bench->matrices[i] = (float)(i % 13) - 6.0f;
     struct tri_rng_key key = tri_rng_key(1, TRI_RNG_TEST, 0);
     for (int64_t i = 0; i < 2 * n; i++)
-        bench->block[i] = (int32_t)(tri_rng_double(key, (uint64_t)i) * (double)config->shape.vocab_size);
+        bench->block[i] =
+            (int32_t)(tri_rng_double(key, (uint64_t)i) * (double)config->shape.vocab_size);
     for (int64_t i = 0; i < n; i++)
         bench->block[2 * n + i] = (int32_t)(i % s);
     return TRI_OK;
@@ -114,7 +118,8 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static void print_row(FILE *out, const char *name, double *values, int num, double scale, const char *unit)
+static void print_row(FILE *out, const char *name, double *values, int num, double scale,
+                      const char *unit)
 {
     qsort(values, (size_t)num, sizeof *values, ascending);
     fprintf(out, "%s,%s,%.6g,%.6g,%.6g\n", name, unit, values[0] * scale, values[num / 2] * scale,
@@ -127,7 +132,8 @@ static tri_status print_results(struct bench *bench, int num)
     const struct tri_run_config *config = &session->config;
     double flops, share[MAX_REPEATS], rate[MAX_REPEATS], tokens_per_second[MAX_REPEATS];
     double tokens = (double)config->train.global_batch_size * (double)config->shape.seq_length;
-    TRI_TRY(tri_model_flops_per_token(session->spec, config->shape.seq_length, session->err, &flops));
+    TRI_TRY(
+        tri_model_flops_per_token(session->spec, config->shape.seq_length, session->err, &flops));
     if (session->world->rank != 0)
         return TRI_OK;
     for (int i = 0; i < num; i++) {

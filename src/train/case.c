@@ -11,8 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-static tri_status read_bytes(const struct tri_safetensors *file, int64_t begin, int64_t bytes, void *into,
-                             tri_error *err)
+static tri_status read_bytes(const struct tri_safetensors *file, int64_t begin, int64_t bytes,
+                             void *into, tri_error *err)
 {
     for (int64_t done = 0; done < bytes;) {
         ssize_t got = pread(file->fd, (char *)into + done, (size_t)(bytes - done), begin + done);
@@ -24,8 +24,8 @@ static tri_status read_bytes(const struct tri_safetensors *file, int64_t begin, 
     return TRI_OK;
 }
 
-static tri_status read_tokens(struct tri_case *result, const struct tri_safetensors *file, const char *name,
-                              tri_error *err, int32_t **values)
+static tri_status read_tokens(struct tri_case *result, const struct tri_safetensors *file,
+                              const char *name, tri_error *err, int32_t **values)
 {
     const struct tri_safetensors_tensor *tensor = tri_safetensors_find(file, name);
     TRI_CHECK(tensor, err, TRI_INVALID, "'%s' has no tensor '%s'", file->path, name);
@@ -35,9 +35,9 @@ static tri_status read_tokens(struct tri_case *result, const struct tri_safetens
         result->rows = tensor->dims[0];
         result->length = tensor->dims[1];
     }
-    TRI_CHECK(tensor->dims[0] == result->rows && tensor->dims[1] == result->length, err, TRI_INVALID,
-              "'%s': '%s' is [%lld, %lld], the first batch [%lld, %lld]", file->path, name,
-              (long long)tensor->dims[0], (long long)tensor->dims[1], (long long)result->rows,
+    TRI_CHECK(tensor->dims[0] == result->rows && tensor->dims[1] == result->length, err,
+              TRI_INVALID, "'%s': '%s' is [%lld, %lld], the first batch [%lld, %lld]", file->path,
+              name, (long long)tensor->dims[0], (long long)tensor->dims[1], (long long)result->rows,
               (long long)result->length);
     int64_t n = tensor->elements;
     int64_t *wide = tri_arena_alloc(result->arena, (size_t)n * sizeof *wide);
@@ -87,11 +87,13 @@ static double number_of(const json_t *object, const char *exact, const char *rou
 static tri_status read_training(struct tri_case *result, const json_t *training, const char *path,
                                 tri_error *err)
 {
-    const json_t *steps = json_object_get(training, "steps"), *after = json_object_get(training, "after");
+    const json_t *steps = json_object_get(training, "steps"),
+                 *after = json_object_get(training, "after");
     const json_t *betas = json_object_get(training, "betas");
     result->num_steps = (int)json_array_size(steps);
     TRI_CHECK(result->num_steps <= TRI_CASE_MAX_STEPS, err, TRI_INVALID,
-              "'%s' has %d training steps, at most %d are read", path, result->num_steps, TRI_CASE_MAX_STEPS);
+              "'%s' has %d training steps, at most %d are read", path, result->num_steps,
+              TRI_CASE_MAX_STEPS);
     for (int i = 0; i < result->num_steps; i++) {
         const json_t *step = json_array_get(steps, (size_t)i);
         result->steps[i] = (struct tri_case_step){
@@ -158,11 +160,13 @@ void tri_case_fini(struct tri_case *result)
     tri_arena_destroy(&result->arena);
 }
 
-tri_status tri_case_expected(const struct tri_case *result, const struct tri_safetensors_tensor *tensor,
-                             tri_error *err, float **values)
+tri_status tri_case_expected(const struct tri_case *result,
+                             const struct tri_safetensors_tensor *tensor, tri_error *err,
+                             float **values)
 {
-    TRI_CHECK(strcmp(tensor->dtype->name, "F32") == 0, err, TRI_INVALID, "'%s': '%s' is %s; only F32 is read",
-              result->expected.path, tensor->name, tensor->dtype->name);
+    TRI_CHECK(strcmp(tensor->dtype->name, "F32") == 0, err, TRI_INVALID,
+              "'%s': '%s' is %s; only F32 is read", result->expected.path, tensor->name,
+              tensor->dtype->name);
     float *made = malloc((size_t)tensor->elements * sizeof *made + 1);
     TRI_CHECK(made, err, TRI_NOMEM, "out of memory for '%s'", tensor->name);
     tri_status status = read_bytes(&result->expected, tensor->begin,

@@ -12,7 +12,7 @@
 #include "optim/lr_schedule.h"
 #include "train/config.h"
 
-#define TRI_CASE_BATCHES 2
+#define TRI_CASE_BATCHES   2
 #define TRI_CASE_MAX_STEPS 64
 
 struct tri_case_batch {
@@ -34,7 +34,7 @@ struct tri_case {
     struct tri_safetensors expected; /* open */
     int num_steps;                   /* 0: no training run */
     struct tri_case_step steps[TRI_CASE_MAX_STEPS];
-    struct tri_optim_config optim;   /* of the training run */
+    struct tri_optim_config optim; /* of the training run */
     double after_loss[TRI_CASE_BATCHES], after_param_norm;
 };
 
@@ -42,5 +42,6 @@ struct tri_case {
 tri_status tri_case_read(const char *dir, tri_error *err, struct tri_case *result);
 void tri_case_fini(struct tri_case *result);
 /* All elements of an expected tensor as fp32; *values is the caller's to free(). */
-tri_status tri_case_expected(const struct tri_case *result, const struct tri_safetensors_tensor *tensor,
-                             tri_error *err, float **values);
+tri_status tri_case_expected(const struct tri_case *result,
+                             const struct tri_safetensors_tensor *tensor, tri_error *err,
+                             float **values);

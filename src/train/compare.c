@@ -31,11 +31,11 @@ struct comparison {
     const struct tri_case *reference;
     struct tri_session *session;
     tri_session_state *state;
-    int batch;                     /* which the source gives */
-    int32_t *positions;            /* [b, s] */
-    int64_t *sample_ids;           /* [b] */
-    float *logits, *token_loss;    /* whole, [b, s, V] and [b, s]; zero where this rank has none */
-    char scratch[64];              /* folder for the gradients' files, made by rank 0 */
+    int batch;                  /* which the source gives */
+    int32_t *positions;         /* [b, s] */
+    int64_t *sample_ids;        /* [b] */
+    float *logits, *token_loss; /* whole, [b, s, V] and [b, s]; zero where this rank has none */
+    char scratch[64];           /* folder for the gradients' files, made by rank 0 */
 };
 
 static bool reports(const struct comparison *comparison)
@@ -89,7 +89,8 @@ static tri_status source_microbatch(void *arg, int index, struct tri_microbatch 
     return TRI_OK;
 }
 
-static tri_status want_outputs(void *arg, int index, const struct tri_slice *slice, struct tri_slot *slot)
+static tri_status want_outputs(void *arg, int index, const struct tri_slice *slice,
+                               struct tri_slot *slot)
 {
     struct comparison *comparison = arg;
     if (!slice->plan->has_head)
@@ -164,8 +165,10 @@ static tri_status make_gradients(struct comparison *comparison)
 {
     struct tri_session *session = comparison->session;
     struct tri_context *context = session->context;
-    struct tri_execution execution = {
-        .training = true, .seed = session->seed, .microbatch = source_microbatch, .arg = comparison};
+    struct tri_execution execution = {.training = true,
+                                      .seed = session->seed,
+                                      .microbatch = source_microbatch,
+                                      .arg = comparison};
     double loss[2];
     tri_model_begin_step(session->model);
     TRI_TRY(tri_executor_run(session->train_executor, &execution));
@@ -173,16 +176,19 @@ static tri_status make_gradients(struct comparison *comparison)
     TRI_TRY(tri_step_total_loss(session, &execution.loss[TRI_LOSS_LM], loss));
     for (int i = 0; i < session->model->num_shards; i++) {
         struct tri_tensor grad = session->model->shards[i].grad;
-        context->update->scale(&context->queue, grad, grad, (float)(1.0 / (loss[1] * session->seed)));
+        context->update->scale(&context->queue, grad, grad,
+                               (float)(1.0 / (loss[1] * session->seed)));
     }
     return TRI_OK;
 }
 
-static tri_status compare_gradient(struct comparison *comparison, const struct tri_safetensors *file,
+static tri_status compare_gradient(struct comparison *comparison,
+                                   const struct tri_safetensors *file,
                                    const struct tri_safetensors_tensor *tensor)
 {
     const struct tri_case *reference = comparison->reference;
-    const struct tri_safetensors_tensor *expected = tri_safetensors_find(&reference->expected, tensor->name);
+    const struct tri_safetensors_tensor *expected =
+        tri_safetensors_find(&reference->expected, tensor->name);
     tri_error *err = comparison->session->err;
     TRI_CHECK(expected && expected->elements == tensor->elements, err, TRI_INVALID,
               "'%s' has no gradient '%s' of %lld elements", reference->expected.path, tensor->name,
@@ -231,10 +237,11 @@ static tri_status make_scratch(struct comparison *comparison)
     tri_status status = TRI_OK;
     snprintf(comparison->scratch, sizeof comparison->scratch, "/tmp/trine-compare-XXXXXX");
     if (reports(comparison) && !mkdtemp(comparison->scratch))
-        status = tri_error_set(comparison->session->err, TRI_IO, "cannot make a folder in '/tmp': %s",
-                               strerror(errno));
+        status = tri_error_set(comparison->session->err, TRI_IO,
+                               "cannot make a folder in '/tmp': %s", strerror(errno));
     TRI_TRY(tri_group_agree(all, status));
-    return tri_group_broadcast(all, comparison->scratch, sizeof comparison->scratch, TRI_DTYPE_U8, 0);
+    return tri_group_broadcast(all, comparison->scratch, sizeof comparison->scratch, TRI_DTYPE_U8,
+                               0);
 }
 
 static int remove_entry(const char *path, const struct stat *info, int kind, struct FTW *walk)
@@ -269,10 +276,11 @@ static tri_status param_norm(struct comparison *comparison, double *norm)
     tri_exact_sum_init(&sum);
     for (int i = 0; i < session->model->num_shards; i++)
         if (session->model->shards[i].counted)
-            context->update->sum_squares(&context->queue, &sum, session->model->shards[i].value, 1.0,
-                                         workspace);
+            context->update->sum_squares(&context->queue, &sum, session->model->shards[i].value,
+                                         1.0, workspace);
     tri_exact_sum_normalise(&sum);
-    TRI_TRY(tri_group_all_reduce(context->all, sum.limb, TRI_EXACT_SUM_LIMBS, TRI_DTYPE_I64, TRI_REDUCE_SUM));
+    TRI_TRY(tri_group_all_reduce(context->all, sum.limb, TRI_EXACT_SUM_LIMBS, TRI_DTYPE_I64,
+                                 TRI_REDUCE_SUM));
     *norm = sqrt(tri_exact_sum_value(&sum));
     return TRI_OK;
 }
@@ -318,8 +326,8 @@ static tri_status compare_after(struct comparison *comparison)
               bound.step_loss);
     }
     TRI_TRY(param_norm(comparison, &norm));
-    check(comparison, "parameter norm after training", fabs(norm / reference->after_param_norm - 1.0),
-          bound.param_norm);
+    check(comparison, "parameter norm after training",
+          fabs(norm / reference->after_param_norm - 1.0), bound.param_norm);
     return TRI_OK;
 }
 
@@ -333,8 +341,10 @@ static tri_status make_room(struct comparison *comparison)
     comparison->sample_ids = calloc((size_t)reference->rows, sizeof(int64_t));
     comparison->logits = calloc(tokens * (size_t)reference->vocab_size, sizeof(float));
     comparison->token_loss = calloc(tokens, sizeof(float));
-    if (!comparison->positions || !comparison->sample_ids || !comparison->logits || !comparison->token_loss)
-        return tri_error_set(comparison->session->err, TRI_NOMEM, "out of memory for the case's outputs");
+    if (!comparison->positions || !comparison->sample_ids || !comparison->logits ||
+        !comparison->token_loss)
+        return tri_error_set(comparison->session->err, TRI_NOMEM,
+                             "out of memory for the case's outputs");
     for (size_t i = 0; i < tokens; i++)
         comparison->positions[i] = (int32_t)(i % (size_t)reference->length);
     for (int64_t i = 0; i < reference->rows; i++)

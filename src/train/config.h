@@ -6,18 +6,18 @@
 
 struct tri_train_config {
     int64_t micro_batch_size;
-    int64_t global_batch_size;   /* unset: micro_batch_size * dp */
+    int64_t global_batch_size; /* unset: micro_batch_size * dp */
     int64_t train_iters;
     int64_t seed;
     bool calculate_per_token_loss;
-    int64_t eval_interval;       /* unset: never while training */
+    int64_t eval_interval; /* unset: never while training */
     int64_t eval_iters;
     int64_t log_interval;
     bool check_for_nan_in_loss_and_grad;
     char log_json[TRI_OPTION_TEXT];
-    int64_t exit_interval;       /* unset */
+    int64_t exit_interval;        /* unset */
     double exit_duration_in_mins; /* unset */
     double distributed_timeout_minutes;
-    int64_t ranks;               /* in-process ranks; unset: 1, or what the launcher gives */
+    int64_t ranks; /* in-process ranks; unset: 1, or what the launcher gives */
 };
 extern const struct tri_option_table tri_train_options;

@@ -4,8 +4,8 @@
 
 #include "train/feed.h"
 
-tri_status tri_evaluate(struct tri_session *session, const struct tri_batch_source *source, int64_t iters,
-                        struct tri_evaluation *evaluation)
+tri_status tri_evaluate(struct tri_session *session, const struct tri_batch_source *source,
+                        int64_t iters, struct tri_evaluation *evaluation)
 {
     struct tri_loss_term total = {0};
     for (int64_t i = 0; i < iters; i++) {

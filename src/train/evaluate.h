@@ -6,5 +6,5 @@
 #include "trine/evaluate.h"
 
 /* Runs iters global batches of source from its first sample on. Collective over the world. */
-tri_status tri_evaluate(struct tri_session *session, const struct tri_batch_source *source, int64_t iters,
-                        struct tri_evaluation *evaluation);
+tri_status tri_evaluate(struct tri_session *session, const struct tri_batch_source *source,
+                        int64_t iters, struct tri_evaluation *evaluation);

@@ -100,8 +100,8 @@ static tri_status open_files(tri_feed *feed, const struct tri_blend_list *list)
     return TRI_OK;
 }
 
-static tri_status make_blend(tri_feed *feed, const struct tri_blend_list *list, enum tri_data_part part,
-                             int64_t num_samples)
+static tri_status make_blend(tri_feed *feed, const struct tri_blend_list *list,
+                             enum tri_data_part part, int64_t num_samples)
 {
     const struct tri_run_config *config = &feed->session->config;
     tri_error *err = feed->session->err;
@@ -155,7 +155,8 @@ static tri_status make_reader(tri_feed *feed)
     for (int m = 0; made && m < feed->num_microbatches; m++)
         made = make_view(&feed->views[m], batch.micro_batch, batch.seq_length,
                          config->data.reset_attention_mask);
-    return made ? TRI_OK : tri_error_set(session->err, TRI_NOMEM, "out of memory for the microbatches");
+    return made ? TRI_OK
+                : tri_error_set(session->err, TRI_NOMEM, "out of memory for the microbatches");
 }
 
 /* Splits the option's text at its line ends; items point into copy. */
@@ -189,8 +190,8 @@ static tri_status open_feed(tri_feed *feed, enum tri_data_part part, int64_t num
     return status == TRI_OK ? make_reader(feed) : status;
 }
 
-tri_status tri_feed_create(struct tri_session *session, enum tri_data_part part, int64_t num_samples,
-                           tri_feed **result)
+tri_status tri_feed_create(struct tri_session *session, enum tri_data_part part,
+                           int64_t num_samples, tri_feed **result)
 {
     tri_feed *feed = calloc(1, sizeof *feed);
     if (!feed)

@@ -17,8 +17,8 @@ int64_t tri_feed_samples(const struct tri_run_config *config, enum tri_data_part
 bool tri_feed_has(const struct tri_run_config *config, enum tri_data_part part);
 
 /* Opens part for num_samples samples. Fails where the data cannot give them. Local. */
-tri_status tri_feed_create(struct tri_session *session, enum tri_data_part part, int64_t num_samples,
-                           tri_feed **feed);
+tri_status tri_feed_create(struct tri_session *session, enum tri_data_part part,
+                           int64_t num_samples, tri_feed **feed);
 void tri_feed_destroy(tri_feed **feed);
 /* Borrowed; lives as long as the feed. */
 const struct tri_batch_source *tri_feed_source(const tri_feed *feed);

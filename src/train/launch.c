@@ -23,12 +23,13 @@ tri_status tri_launch_run(const struct tri_launch *launch, tri_rank_fn *body, vo
 {
     tri_world *world = NULL;
     if (launch->mpi) {
-        TRI_TRY(tri_world_create_mpi(launch->time_limit_seconds, tri_reduce_in_order, errs[0], &world));
+        TRI_TRY(
+            tri_world_create_mpi(launch->time_limit_seconds, tri_reduce_in_order, errs[0], &world));
         return run_one(world, body, arg);
     }
     if (launch->ranks > 1)
-        return tri_threads_run(launch->ranks, launch->time_limit_seconds, tri_reduce_in_order, body, arg,
-                               errs);
+        return tri_threads_run(launch->ranks, launch->time_limit_seconds, tri_reduce_in_order, body,
+                               arg, errs);
     TRI_TRY(tri_world_create_self(tri_reduce_in_order, errs[0], &world));
     return run_one(world, body, arg);
 }
@@ -54,8 +55,8 @@ static void gather_records(tri_error **errs, int num, tri_error *err)
     }
 }
 
-tri_status tri_launch_config(const struct tri_run_config *config, char *const *env, tri_rank_fn *body,
-                             void *arg, tri_error *err)
+tri_status tri_launch_config(const struct tri_run_config *config, char *const *env,
+                             tri_rank_fn *body, void *arg, tri_error *err)
 {
     struct tri_launch launch = {
         .ranks = config->train.ranks == TRI_UNSET ? 1 : (int)config->train.ranks,

@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-#define SIDE 768
+#define SIDE        768
 #define MIN_SECONDS 0.1
 
 /* The best of several products, each timed alone. */
@@ -32,7 +32,8 @@ tri_status tri_measure_limit(struct tri_session *session, double *flops_per_seco
     size_t bytes = 3 * SIDE * SIDE * sizeof(float) + scratch;
     float *block = aligned_alloc(64, (bytes + 63) / 64 * 64);
     if (!block)
-        return tri_error_set(session->err, TRI_NOMEM, "out of memory to measure the machine's limit");
+        return tri_error_set(session->err, TRI_NOMEM,
+                             "out of memory to measure the machine's limit");
     for (int i = 0; i < 3 * SIDE * SIDE; i++)
         block[i] = (float)(i % 7) - 3.0f;
     tri_status status = tri_group_barrier(context->all);

@@ -18,15 +18,16 @@ struct tri_metrics {
     FILE *json;
     double limit, flops_per_token;
     double start_seconds;
-    int64_t first_iteration;  /* finished before this process began */
+    int64_t first_iteration; /* finished before this process began */
     /* Since the last line. */
     int64_t gathered;
     double loss, seconds, phase[TRI_NUM_PHASES];
     struct tri_step_result last;
 };
 
-tri_status tri_metrics_create(const struct tri_session *session, const struct tri_observer *observer,
-                              double limit, tri_metrics **result)
+tri_status tri_metrics_create(const struct tri_session *session,
+                              const struct tri_observer *observer, double limit,
+                              tri_metrics **result)
 {
     tri_metrics *metrics = calloc(1, sizeof *metrics);
     if (!metrics)
@@ -43,7 +44,8 @@ tri_status tri_metrics_create(const struct tri_session *session, const struct tr
     if (status == TRI_OK && path[0]) {
         metrics->json = fopen(path, "a");
         if (!metrics->json)
-            status = tri_error_set(session->err, TRI_IO, "cannot open '%s': %s", path, strerror(errno));
+            status =
+                tri_error_set(session->err, TRI_IO, "cannot open '%s': %s", path, strerror(errno));
     }
     if (status != TRI_OK) {
         tri_metrics_destroy(&metrics);
@@ -87,8 +89,9 @@ static tri_status write_json(const tri_metrics *metrics, const struct tri_progre
     double tokens = (double)metrics->session->config.train.global_batch_size *
                     (double)metrics->session->config.shape.seq_length;
     FILE *out = metrics->json;
-    fprintf(out, "{\"iteration\": %" PRId64 ", \"consumed_samples\": %" PRId64
-                 ", \"consumed_tokens\": %" PRId64,
+    fprintf(out,
+            "{\"iteration\": %" PRId64 ", \"consumed_samples\": %" PRId64
+            ", \"consumed_tokens\": %" PRId64,
             progress->iteration, progress->consumed_samples,
             progress->consumed_samples * metrics->session->config.shape.seq_length);
     print_number(out, "lm_loss", result->loss);
@@ -96,7 +99,8 @@ static tri_status write_json(const tri_metrics *metrics, const struct tri_progre
     print_number(out, "learning_rate", result->lr);
     print_number(out, "loss_scale", 1.0);
     print_number(out, "tokens_per_second", tokens / result->seconds);
-    print_number(out, "model_flops_per_second", tokens * metrics->flops_per_token / result->seconds);
+    print_number(out, "model_flops_per_second",
+                 tokens * metrics->flops_per_token / result->seconds);
     print_number(out, "step_seconds", result->seconds);
     fprintf(out, ", \"skipped\": %" PRId64 "}\n", progress->skipped);
     if (fflush(out) != 0)
@@ -112,7 +116,8 @@ static void report_progress(const tri_metrics *metrics, const struct tri_progres
     double pace = elapsed / (double)(progress->iteration - metrics->first_iteration);
     if (metrics->observer.progress)
         metrics->observer.progress(metrics->observer.arg, progress->iteration, total,
-                                   pace * (double)(total - progress->iteration), metrics->last.loss);
+                                   pace * (double)(total - progress->iteration),
+                                   metrics->last.loss);
 }
 
 tri_status tri_metrics_step(tri_metrics *metrics, const struct tri_progress *progress,
@@ -145,16 +150,17 @@ void tri_metrics_flush(tri_metrics *metrics, const struct tri_progress *progress
     char share[32] = "";
     if (metrics->limit > 0)
         snprintf(share, sizeof share, " (%.0f %%)", 100.0 * flops / metrics->limit);
-    tri_metrics_line(metrics,
-                     "iteration %6" PRId64 "/%" PRId64 " | tokens %9.3gM | loss %8.5f | grad norm %8.4f | "
-                     "lr %.3e | %8.0f tokens/s | %7.1f GFLOP/s%s | step %.3f s (data %.3f model %.3f "
-                     "reduce %.3f update %.3f)",
-                     progress->iteration, config->train.train_iters,
-                     (double)progress->consumed_samples * (double)config->shape.seq_length / 1e6,
-                     metrics->loss / count, metrics->last.grad_norm, metrics->last.lr, tokens / seconds,
-                     flops / 1e9, share, seconds, metrics->phase[TRI_PHASE_DATA] / count,
-                     metrics->phase[TRI_PHASE_MODEL] / count, metrics->phase[TRI_PHASE_REDUCE] / count,
-                     metrics->phase[TRI_PHASE_UPDATE] / count);
+    tri_metrics_line(
+        metrics,
+        "iteration %6" PRId64 "/%" PRId64 " | tokens %9.3gM | loss %8.5f | grad norm %8.4f | "
+        "lr %.3e | %8.0f tokens/s | %7.1f GFLOP/s%s | step %.3f s (data %.3f model %.3f "
+        "reduce %.3f update %.3f)",
+        progress->iteration, config->train.train_iters,
+        (double)progress->consumed_samples * (double)config->shape.seq_length / 1e6,
+        metrics->loss / count, metrics->last.grad_norm, metrics->last.lr, tokens / seconds,
+        flops / 1e9, share, seconds, metrics->phase[TRI_PHASE_DATA] / count,
+        metrics->phase[TRI_PHASE_MODEL] / count, metrics->phase[TRI_PHASE_REDUCE] / count,
+        metrics->phase[TRI_PHASE_UPDATE] / count);
     metrics->gathered = 0;
     metrics->loss = metrics->seconds = 0;
     memset(metrics->phase, 0, sizeof metrics->phase);

@@ -13,8 +13,9 @@
 typedef struct tri_metrics tri_metrics;
 
 /* limit: measured FLOP/s of the machine's matrix product over all ranks, 0: unknown. */
-tri_status tri_metrics_create(const struct tri_session *session, const struct tri_observer *observer,
-                              double limit, tri_metrics **metrics);
+tri_status tri_metrics_create(const struct tri_session *session,
+                              const struct tri_observer *observer, double limit,
+                              tri_metrics **metrics);
 void tri_metrics_destroy(tri_metrics **metrics);
 
 /* Notes one iteration. A JSON file that cannot be written is TRI_IO with its path. */

@@ -17,11 +17,11 @@ struct run {
     const struct tri_pretrain_request *request;
     struct tri_session *session;
     tri_session_state *state;
-    tri_metrics *metrics;      /* NULL but on rank 0 */
-    tri_feed *train, *valid;   /* valid: NULL without evaluation */
+    tri_metrics *metrics;    /* NULL but on rank 0 */
+    tri_feed *train, *valid; /* valid: NULL without evaluation */
     struct tri_lr_schedule schedule;
     struct tri_progress progress;
-    int64_t saved_iteration;   /* of the newest checkpoint of this run, -1: none */
+    int64_t saved_iteration; /* of the newest checkpoint of this run, -1: none */
     double start_seconds;
 };
 
@@ -34,11 +34,12 @@ static tri_status open_data(struct run *run)
 {
     struct tri_session *session = run->session;
     const struct tri_run_config *config = &session->config;
-    TRI_TRY(tri_feed_create(session, TRI_DATA_TRAIN, tri_feed_samples(config, TRI_DATA_TRAIN), &run->train));
+    TRI_TRY(tri_feed_create(session, TRI_DATA_TRAIN, tri_feed_samples(config, TRI_DATA_TRAIN),
+                            &run->train));
     if (!evaluates(config))
         return TRI_OK;
-    return tri_feed_create(session, TRI_DATA_VALID, config->train.eval_iters * config->train.global_batch_size,
-                           &run->valid);
+    return tri_feed_create(session, TRI_DATA_VALID,
+                           config->train.eval_iters * config->train.global_batch_size, &run->valid);
 }
 
 static tri_status start(struct run *run)
@@ -46,8 +47,8 @@ static tri_status start(struct run *run)
     struct tri_session *session = run->session;
     const struct tri_run_config *config = &session->config;
     bool resumed = false;
-    TRI_TRY(tri_lr_schedule_plan(&config->optim, config->train.train_iters, config->train.global_batch_size,
-                                 session->err, &run->schedule));
+    TRI_TRY(tri_lr_schedule_plan(&config->optim, config->train.train_iters,
+                                 config->train.global_batch_size, session->err, &run->schedule));
     TRI_TRY(tri_group_agree(session->context->all, open_data(run)));
     TRI_TRY(tri_session_state_create(session, &run->state));
     TRI_TRY(tri_session_state_start(run->state, &run->progress, &run->schedule, &resumed));
@@ -58,7 +59,8 @@ static tri_status start(struct run *run)
     if (session->world->rank != 0)
         return TRI_OK;
     TRI_TRY(tri_metrics_create(session, &run->request->observer, limit, &run->metrics));
-    tri_metrics_line(run->metrics, "machine limit %.1f GFLOP/s (measured matrix product, %d ranks x %d threads)",
+    tri_metrics_line(run->metrics,
+                     "machine limit %.1f GFLOP/s (measured matrix product, %d ranks x %d threads)",
                      limit / 1e9, session->world->size, tri_team_size(session->team));
     if (resumed)
         tri_metrics_line(run->metrics, "resumed after iteration %" PRId64 ", %" PRId64 " samples",
@@ -69,12 +71,13 @@ static tri_status start(struct run *run)
 static tri_status evaluate(struct run *run)
 {
     struct tri_evaluation evaluation;
-    TRI_TRY(tri_evaluate(run->session, tri_feed_source(run->valid), run->session->config.train.eval_iters,
-                         &evaluation));
+    TRI_TRY(tri_evaluate(run->session, tri_feed_source(run->valid),
+                         run->session->config.train.eval_iters, &evaluation));
     double loss = tri_evaluation_loss(&evaluation);
     if (run->metrics)
         tri_metrics_line(run->metrics,
-                         "evaluation at iteration %" PRId64 " | validation loss %.6f | perplexity %.6g",
+                         "evaluation at iteration %" PRId64
+                         " | validation loss %.6f | perplexity %.6g",
                          run->progress.iteration, loss, exp(loss));
     return TRI_OK;
 }

@@ -10,8 +10,14 @@ struct field {
     size_t offset;
     bool is_integer;
 };
-#define REAL(name, field)  {name, offsetof(struct tri_lr_schedule, field), false}
-#define WHOLE(name, field) {name, offsetof(struct tri_lr_schedule, field), true}
+#define REAL(name, field)                                                                          \
+    {                                                                                              \
+        name, offsetof(struct tri_lr_schedule, field), false                                       \
+    }
+#define WHOLE(name, field)                                                                         \
+    {                                                                                              \
+        name, offsetof(struct tri_lr_schedule, field), true                                        \
+    }
 
 static const struct field fields[] = {
     REAL("start of the warm-up", init_lr),
@@ -37,23 +43,26 @@ tri_status tri_lr_schedule_reconcile(const struct tri_lr_schedule *saved,
                                      const struct tri_optim_config *config, const char *dir,
                                      tri_error *err, struct tri_lr_schedule *schedule)
 {
-    TRI_CHECK(!(config->override_opt_param_scheduler && config->use_checkpoint_opt_param_scheduler), err,
-              TRI_INVALID,
-              "override_opt_param_scheduler and use_checkpoint_opt_param_scheduler exclude each other");
+    TRI_CHECK(
+        !(config->override_opt_param_scheduler && config->use_checkpoint_opt_param_scheduler), err,
+        TRI_INVALID,
+        "override_opt_param_scheduler and use_checkpoint_opt_param_scheduler exclude each other");
     tri_status status = TRI_OK;
     for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
         double theirs = get(saved, &fields[i]), ours = get(schedule, &fields[i]);
         if (theirs == ours || config->use_checkpoint_opt_param_scheduler)
             continue;
         if (config->override_opt_param_scheduler)
-            tri_error_note(err, "the learning-rate schedule changes: %s %.10g in '%s', %.10g from here on",
-                           fields[i].name, theirs, dir, ours);
+            tri_error_note(
+                err, "the learning-rate schedule changes: %s %.10g in '%s', %.10g from here on",
+                fields[i].name, theirs, dir, ours);
         else
-            status = tri_error_add(err, TRI_INVALID,
-                                   "the learning-rate schedule of '%s' has %s %.10g, this run %.10g; use "
-                                   "--override-opt-param-scheduler for this run's or "
-                                   "--use-checkpoint-opt-param-scheduler for the checkpoint's",
-                                   dir, fields[i].name, theirs, ours);
+            status = tri_error_add(
+                err, TRI_INVALID,
+                "the learning-rate schedule of '%s' has %s %.10g, this run %.10g; use "
+                "--override-opt-param-scheduler for this run's or "
+                "--use-checkpoint-opt-param-scheduler for the checkpoint's",
+                dir, fields[i].name, theirs, ours);
     }
     if (config->use_checkpoint_opt_param_scheduler)
         *schedule = *saved;

@@ -30,7 +30,8 @@ static tri_status list_model(tri_session_state *state)
     int num = 0, num_units = placement->spec->num_units;
     for (int u = 0; u < num_units; u++)
         num += placement->units[u].num_params;
-    const struct tri_param_spec **params = tri_arena_alloc(state->arena, (size_t)(num + 1) * sizeof *params);
+    const struct tri_param_spec **params =
+        tri_arena_alloc(state->arena, (size_t)(num + 1) * sizeof *params);
     TRI_CHECK(params, state->session->err, TRI_NOMEM, "out of memory for the list of parameters");
     num = 0;
     for (int u = 0; u < num_units; u++)
@@ -46,7 +47,8 @@ static tri_status list_model(tri_session_state *state)
         .params = params,
     };
     TRI_CHECK(state->model.family, state->session->err, TRI_UNSUPPORTED,
-              "no family writes this shape as a Hugging Face directory (family '%s')", shape->family);
+              "no family writes this shape as a Hugging Face directory (family '%s')",
+              shape->family);
     return TRI_OK;
 }
 
@@ -57,7 +59,8 @@ static bool may_write(const tri_session_state *state, const struct tri_param_spe
 }
 
 static void add_piece(const tri_session_state *state, struct tri_state_list *list,
-                      const struct tri_param_spec *spec, int64_t first, int64_t end, float *data, bool writes)
+                      const struct tri_param_spec *spec, int64_t first, int64_t end, float *data,
+                      bool writes)
 {
     if (first >= end)
         return;
@@ -77,7 +80,8 @@ static tri_status start_list(tri_session_state *state, struct tri_state_list *li
 {
     list->num = 0;
     list->tensors = tri_arena_alloc(state->arena, (size_t)(max + 1) * sizeof *list->tensors);
-    TRI_CHECK(list->tensors, state->session->err, TRI_NOMEM, "out of memory for the list of pieces");
+    TRI_CHECK(list->tensors, state->session->err, TRI_NOMEM,
+              "out of memory for the list of pieces");
     return TRI_OK;
 }
 
@@ -111,7 +115,8 @@ static tri_status list_shards(tri_session_state *state, struct tri_state_list *l
         const struct tri_shard *shard = &model->shards[i];
         float *data = moment < 0 ? tri_tensor_f32(&shard->grad)
                                  : tri_optimizer_moment(model, moment, shard->state);
-        add_piece(state, list, shard->param->spec, shard->first, shard->first + shard->value.dims[0], data,
+        add_piece(state, list, shard->param->spec, shard->first,
+                  shard->first + shard->value.dims[0], data,
                   sharded || session->context->dp->rank == 0);
     }
     return TRI_OK;
@@ -148,8 +153,9 @@ tri_status tri_session_state_create(struct tri_session *session, tri_session_sta
         return tri_error_set(session->err, TRI_NOMEM, "out of memory for the state's lists");
     state->session = session;
     state->arena = tri_arena_create();
-    tri_status status = state->arena ? fill_lists(state)
-                                     : tri_error_set(session->err, TRI_NOMEM, "out of memory for the lists");
+    tri_status status = state->arena
+                            ? fill_lists(state)
+                            : tri_error_set(session->err, TRI_NOMEM, "out of memory for the lists");
     if (status != TRI_OK) {
         tri_session_state_destroy(&state);
         return status;
@@ -286,9 +292,10 @@ static tri_status reconcile(tri_session_state *state, const struct tri_checkpoin
     struct tri_lr_schedule theirs;
     tri_run_config_set_defaults(config);
     int num = tri_run_bind(config, bindings);
-    TRI_TRY(tri_option_read_text(saved->options, strlen(saved->options), dir, bindings, num, session->err));
-    TRI_TRY(tri_lr_schedule_plan(&config->optim, config->train.train_iters, config->train.global_batch_size,
-                                 session->err, &theirs));
+    TRI_TRY(tri_option_read_text(saved->options, strlen(saved->options), dir, bindings, num,
+                                 session->err));
+    TRI_TRY(tri_lr_schedule_plan(&config->optim, config->train.train_iters,
+                                 config->train.global_batch_size, session->err, &theirs));
     return tri_lr_schedule_reconcile(&theirs, &session->config.optim, dir, session->err, schedule);
 }
 

@@ -12,7 +12,9 @@
 
 /* "shape: PATH": the shape of an existing model; other shape keys go over it. */
 static const struct tri_option shape_from_rows[] = {
-    {.name = "shape_from", .type = TRI_OPTION_STRING, .offset = 0,
+    {.name = "shape_from",
+     .type = TRI_OPTION_STRING,
+     .offset = 0,
      .help = "config.json, or a directory that has one, to take the shape from"},
 };
 static const struct tri_option_table shape_from_options = {
@@ -24,10 +26,11 @@ static const struct tri_option_table shape_from_options = {
 };
 
 static const struct tri_option_table *const tables[] = {
-    &shape_from_options,    &tri_transformer_options, &tri_gpt_options,
-    &tri_spec_options,      &tri_placement_options,   &tri_train_options,
-    &tri_optim_options,     &tri_data_options,        &tri_checkpoint_options,
-    NULL,
+    &shape_from_options,     &tri_transformer_options,
+    &tri_gpt_options,        &tri_spec_options,
+    &tri_placement_options,  &tri_train_options,
+    &tri_optim_options,      &tri_data_options,
+    &tri_checkpoint_options, NULL,
 };
 
 const struct tri_option_table *const *tri_run_tables(void)
@@ -38,9 +41,11 @@ const struct tri_option_table *const *tri_run_tables(void)
 int tri_run_bind(struct tri_run_config *config, struct tri_option_binding *bindings)
 {
     void *const structs[] = {
-        config->shape_from, &config->shape.transformer, &config->shape,
-        &config->spec,      &config->placement,         &config->train,
-        &config->optim,     &config->data,              &config->checkpoint,
+        config->shape_from,  &config->shape.transformer,
+        &config->shape,      &config->spec,
+        &config->placement,  &config->train,
+        &config->optim,      &config->data,
+        &config->checkpoint,
     };
     int num = 0;
     for (; tables[num]; num++)
@@ -63,11 +68,12 @@ static tri_status read_shape(const char *path, struct tri_gpt_config *shape, tri
     char *text = NULL, model_type[64];
     size_t bytes = 0;
     TRI_TRY(tri_hf_config_load(path, err, &text, &bytes));
-    tri_status status = tri_hf_config_model_type(text, bytes, path, err, model_type, sizeof model_type);
+    tri_status status =
+        tri_hf_config_model_type(text, bytes, path, err, model_type, sizeof model_type);
     const struct tri_family *family = status == TRI_OK ? tri_family_find(model_type) : NULL;
     if (status == TRI_OK && !family)
-        status = tri_error_add(err, TRI_UNSUPPORTED, "'%s': no family reads the model_type '%s'", path,
-                               model_type);
+        status = tri_error_add(err, TRI_UNSUPPORTED, "'%s': no family reads the model_type '%s'",
+                               path, model_type);
     if (status == TRI_OK)
         status = tri_hf_config_read(family->config, text, bytes, path, err, shape, NULL);
     free(text);
@@ -111,8 +117,8 @@ static tri_status read_sources(int argc, char **argv, struct tri_option_binding 
 }
 
 tri_status tri_run_config_complete(const struct tri_option_binding *bindings,
-                                   const struct tri_shape_short *given, struct tri_run_config *config,
-                                   tri_error *err)
+                                   const struct tri_shape_short *given,
+                                   struct tri_run_config *config, tri_error *err)
 {
     const struct tri_option_binding *transformer = &bindings[1], *gpt = &bindings[2];
     if (config->shape_from[0]) {
@@ -137,7 +143,8 @@ tri_status tri_run_config_read(int argc, char **argv, struct tri_option_binding 
     struct tri_shape_short given;
     tri_run_config_set_defaults(config);
     int num = tri_run_bind(config, bindings);
-    bindings[num++] = (struct tri_option_binding){.table = &tri_shape_short_options, .config = &given};
+    bindings[num++] =
+        (struct tri_option_binding){.table = &tri_shape_short_options, .config = &given};
     tri_option_set_defaults(&tri_shape_short_options, &given);
     if (own)
         bindings[num++] = *own;

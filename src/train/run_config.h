@@ -26,7 +26,8 @@ struct tri_run_config {
     struct tri_optim_config optim;
     struct tri_data_config data;
     struct tri_checkpoint_config checkpoint;
-    char shape_from[TRI_OPTION_TEXT]; /* shape: PATH in the run file: a config.json or its directory */
+    char shape_from
+        [TRI_OPTION_TEXT]; /* shape: PATH in the run file: a config.json or its directory */
 };
 
 /* The tables of a run in the order of the run file, NULL-ended. */
@@ -39,8 +40,8 @@ void tri_run_config_set_defaults(struct tri_run_config *config);
    short forms, and the fields derived from others. bindings are those of tri_run_bind() with their origins,
    bound to config. */
 tri_status tri_run_config_complete(const struct tri_option_binding *bindings,
-                                   const struct tri_shape_short *given, struct tri_run_config *config,
-                                   tri_error *err);
+                                   const struct tri_shape_short *given,
+                                   struct tri_run_config *config, tri_error *err);
 /*
  * Reads RUN.yaml (the first positional word) and flags over it, and fills shape fields from config.json
  * where asked. own adds a command's own table (may be NULL). All problems are added to err.

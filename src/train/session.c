@@ -56,8 +56,8 @@ static void complete(struct tri_run_config *config, int world_size)
     config->train.global_batch_size = config->train.micro_batch_size * dp;
 }
 
-tri_status tri_run_plan(struct tri_run_config *config, const struct tri_hooks *hooks, int world_size,
-                        bool forward_only, int64_t cache_length, tri_error *err,
+tri_status tri_run_plan(struct tri_run_config *config, const struct tri_hooks *hooks,
+                        int world_size, bool forward_only, int64_t cache_length, tri_error *err,
                         struct tri_model_spec **spec, struct tri_placement **placement)
 {
     complete(config, world_size);
@@ -110,27 +110,33 @@ static tri_status build(struct tri_session *session)
     TRI_TRY(tri_context_create(&context, &session->context));
     TRI_TRY(tri_model_build(session->context, request->hooks, &session->model));
     if (!request->forward_only)
-        TRI_TRY(tri_executor_create(session->model, session->plan.schedule, &session->train_executor));
-    return tri_executor_create(session->model, session->plan.eval_schedule, &session->eval_executor);
+        TRI_TRY(
+            tri_executor_create(session->model, session->plan.schedule, &session->train_executor));
+    return tri_executor_create(session->model, session->plan.eval_schedule,
+                               &session->eval_executor);
 }
 
 static tri_status plan_and_build(struct tri_session *session)
 {
     const struct tri_session_request *request = &session->request;
-    TRI_TRY(tri_run_plan(&session->config, request->hooks, session->world->size, request->forward_only,
-                         request->cache_length, session->err, &session->spec, &session->placement));
+    TRI_TRY(tri_run_plan(&session->config, request->hooks, session->world->size,
+                         request->forward_only, request->cache_length, session->err, &session->spec,
+                         &session->placement));
     session->arena = tri_arena_create();
     if (!session->arena)
         return tri_error_set(session->err, TRI_NOMEM, "out of memory for the rank's plan");
-    TRI_TRY(tri_rank_plan_make(session->placement, session->world->rank, session->arena, session->err,
-                               &session->plan));
-    TRI_TRY(tri_team_create((int)session->config.placement.team_size, session->err, &session->team));
-    double tokens = (double)session->config.train.global_batch_size * (double)session->config.shape.seq_length;
+    TRI_TRY(tri_rank_plan_make(session->placement, session->world->rank, session->arena,
+                               session->err, &session->plan));
+    TRI_TRY(
+        tri_team_create((int)session->config.placement.team_size, session->err, &session->team));
+    double tokens =
+        (double)session->config.train.global_batch_size * (double)session->config.shape.seq_length;
     session->seed = (float)exp2(-round(log2(tokens)));
     return build(session);
 }
 
-tri_status tri_session_create(const struct tri_session_request *request, struct tri_session **result)
+tri_status tri_session_create(const struct tri_session_request *request,
+                              struct tri_session **result)
 {
     tri_error *err = request->world->err;
     struct tri_session *session = calloc(1, sizeof *session);

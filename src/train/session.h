@@ -13,7 +13,7 @@
 
 struct tri_session {
     struct tri_session_request request;
-    struct tri_run_config config;  /* with everything resolved */
+    struct tri_run_config config; /* with everything resolved */
     tri_error *err;
     tri_world *world;
     tri_team *team;
@@ -25,7 +25,7 @@ struct tri_session {
     struct tri_model *model;
     tri_executor *train_executor; /* NULL when forward_only */
     tri_executor *eval_executor;
-    float seed;                   /* of backward: a power of two near 1 / (global batch * sequence) */
+    float seed; /* of backward: a power of two near 1 / (global batch * sequence) */
 };
 
 /*
@@ -33,8 +33,8 @@ struct tri_session {
  * *placement are set on success; the caller destroys both, placement first. config is completed: derived
  * sizes, global batch, team size.
  */
-tri_status tri_run_plan(struct tri_run_config *config, const struct tri_hooks *hooks, int world_size,
-                        bool forward_only, int64_t cache_length, tri_error *err,
+tri_status tri_run_plan(struct tri_run_config *config, const struct tri_hooks *hooks,
+                        int world_size, bool forward_only, int64_t cache_length, tri_error *err,
                         struct tri_model_spec **spec, struct tri_placement **placement);
 
 /* True on the rank that reports: the first tensor-parallel rank of the last stage has the loss, but the line

@@ -35,8 +35,8 @@ static tri_status agree(struct tri_session *session, bool stop_asked, double *no
     for (int i = 0; i < TRI_EXACT_SUM_LIMBS; i++)
         message.word[i] = sum.limb[i];
     message.word[TRI_EXACT_SUM_LIMBS] = sum.num_non_finite;
-    TRI_TRY(tri_group_all_reduce(session->context->all, &message, TRI_EXACT_SUM_WORDS + 1, TRI_DTYPE_I64,
-                                 TRI_REDUCE_SUM));
+    TRI_TRY(tri_group_all_reduce(session->context->all, &message, TRI_EXACT_SUM_WORDS + 1,
+                                 TRI_DTYPE_I64, TRI_REDUCE_SUM));
     for (int i = 0; i < TRI_EXACT_SUM_LIMBS; i++)
         sum.limb[i] = message.word[i];
     sum.num_non_finite = message.word[TRI_EXACT_SUM_LIMBS];
@@ -104,7 +104,8 @@ tri_status tri_step_run(struct tri_session *session, const struct tri_batch_sour
     if (non_finite > 0 && train->check_for_nan_in_loss_and_grad)
         return refuse_non_finite(session, progress->iteration + 1);
 
-    double factor = train->calculate_per_token_loss ? 1.0 / (fmax(loss[1], 1.0) * session->seed) : 1.0;
+    double factor =
+        train->calculate_per_token_loss ? 1.0 / (fmax(loss[1], 1.0) * session->seed) : 1.0;
     result->loss = loss[0] / fmax(loss[1], 1.0);
     result->valid_tokens = loss[1];
     result->grad_norm = sqrt(norm_squared) * factor;
@@ -112,7 +113,8 @@ tri_status tri_step_run(struct tri_session *session, const struct tri_batch_sour
     struct tri_update update = {
         .lr = result->lr,
         .weight_decay = tri_lr_schedule_weight_decay(schedule, progress->schedule_samples),
-        .grad_factor = factor * tri_clip_coefficient(session->config.optim.clip_grad, result->grad_norm),
+        .grad_factor =
+            factor * tri_clip_coefficient(session->config.optim.clip_grad, result->grad_norm),
         .step = progress->updates + 1,
     };
     tri_optimizer_step(session->model, &session->config.optim, &update);

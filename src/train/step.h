@@ -13,28 +13,35 @@ struct tri_batch_source {
     /* Makes ready the microbatches of the step that starts when consumed samples are consumed. */
     tri_status (*begin_step)(void *arg, int64_t consumed);
     tri_microbatch_fn *microbatch; /* by number within the step, of this rank */
-    tri_observe_fn *before, *after; /* of evaluation: may ask for token losses or logits; NULL: neither */
+    tri_observe_fn *before,
+        *after; /* of evaluation: may ask for token losses or logits; NULL: neither */
     void *arg;
 };
 
 /* What a run has done so far: everything that is state and no tensor. */
 struct tri_progress {
-    int64_t iteration;          /* finished ones */
+    int64_t iteration; /* finished ones */
     int64_t consumed_samples;
-    int64_t schedule_samples;   /* place of the learning-rate schedule: samples of successful steps */
-    int64_t updates;            /* Adam's step counter */
+    int64_t schedule_samples; /* place of the learning-rate schedule: samples of successful steps */
+    int64_t updates;          /* Adam's step counter */
     int64_t skipped;
 };
 
-enum tri_phase { TRI_PHASE_DATA, TRI_PHASE_MODEL, TRI_PHASE_REDUCE, TRI_PHASE_UPDATE, TRI_NUM_PHASES };
+enum tri_phase {
+    TRI_PHASE_DATA,
+    TRI_PHASE_MODEL,
+    TRI_PHASE_REDUCE,
+    TRI_PHASE_UPDATE,
+    TRI_NUM_PHASES
+};
 
 struct tri_step_result {
-    double loss;        /* mean over the valid tokens of the global batch */
+    double loss; /* mean over the valid tokens of the global batch */
     double valid_tokens;
-    double grad_norm;   /* before clipping */
+    double grad_norm; /* before clipping */
     double lr;
     double seconds, phase_seconds[TRI_NUM_PHASES];
-    bool stop;          /* some rank was asked to stop */
+    bool stop; /* some rank was asked to stop */
 };
 
 /* Runs one step and advances progress. stop_asked: this rank was asked to stop. Collective over the world. */

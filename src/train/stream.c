@@ -10,14 +10,14 @@
 struct tri_stream {
     struct tri_session *session;
     struct tri_batch_source source;
-    int32_t *tokens;         /* of the whole stream: labels + 1 */
+    int32_t *tokens; /* of the whole stream: labels + 1 */
     int64_t num_labels, num_windows;
-    int64_t consumed;        /* of the current step */
+    int64_t consumed; /* of the current step */
     int num_microbatches;
-    int32_t *block;          /* tokens, labels, positions of every microbatch */
+    int32_t *block; /* tokens, labels, positions of every microbatch */
     int64_t *sample_ids;
-    float *losses;           /* [num_labels], or NULL */
-    float *window_losses;    /* [slot rows of a microbatch], landing place of the head */
+    float *losses;        /* [num_labels], or NULL */
+    float *window_losses; /* [slot rows of a microbatch], landing place of the head */
 };
 
 static int64_t window_of(const tri_stream *stream, int index, int64_t row)
@@ -42,8 +42,12 @@ static tri_status stream_microbatch(void *arg, int index, struct tri_microbatch 
     int64_t b = config->train.micro_batch_size, s = config->shape.seq_length, n = b * s;
     int32_t *tokens = stream->block + index * 3 * n, *labels = tokens + n, *positions = labels + n;
     int64_t *sample_ids = stream->sample_ids + index * b;
-    *microbatch = (struct tri_microbatch){.rows = b, .length = s, .tokens = tokens, .labels = labels,
-                                          .positions = positions, .sample_ids = sample_ids};
+    *microbatch = (struct tri_microbatch){.rows = b,
+                                          .length = s,
+                                          .tokens = tokens,
+                                          .labels = labels,
+                                          .positions = positions,
+                                          .sample_ids = sample_ids};
     for (int64_t row = 0; row < b; row++) {
         int64_t window = window_of(stream, index, row);
         sample_ids[row] = window;
@@ -59,7 +63,8 @@ static tri_status stream_microbatch(void *arg, int index, struct tri_microbatch 
     return TRI_OK;
 }
 
-static tri_status stream_before(void *arg, int index, const struct tri_slice *slice, struct tri_slot *slot)
+static tri_status stream_before(void *arg, int index, const struct tri_slice *slice,
+                                struct tri_slot *slot)
 {
     tri_stream *stream = arg;
     (void)index;
@@ -68,7 +73,8 @@ static tri_status stream_before(void *arg, int index, const struct tri_slice *sl
     return TRI_OK;
 }
 
-static tri_status stream_after(void *arg, int index, const struct tri_slice *slice, struct tri_slot *slot)
+static tri_status stream_after(void *arg, int index, const struct tri_slice *slice,
+                               struct tri_slot *slot)
 {
     tri_stream *stream = arg;
     if (!stream->losses || !slice->plan->has_head || stream->session->context->tp->rank != 0)
@@ -84,7 +90,8 @@ static tri_status stream_after(void *arg, int index, const struct tri_slice *sli
 }
 
 /* Copies the first tokens of the file, sequence by sequence. */
-static tri_status read_tokens(tri_stream *stream, const tri_indexed_dataset *file, int64_t max_tokens)
+static tri_status read_tokens(tri_stream *stream, const tri_indexed_dataset *file,
+                              int64_t max_tokens)
 {
     const struct tri_idx *idx = tri_indexed_dataset_idx(file);
     int64_t want = max_tokens > 0 ? max_tokens + 1 : INT64_MAX, have = 0, room = 0;
@@ -186,7 +193,8 @@ const struct tri_batch_source *tri_stream_source(const tri_stream *stream)
 tri_status tri_stream_keep_losses(tri_stream *stream)
 {
     stream->losses = calloc((size_t)stream->num_labels, sizeof(float));
-    TRI_CHECK(stream->losses, stream->session->err, TRI_NOMEM, "out of memory for the token losses");
+    TRI_CHECK(stream->losses, stream->session->err, TRI_NOMEM,
+              "out of memory for the token losses");
     return TRI_OK;
 }
 
