@@ -231,9 +231,20 @@ static tri_status backward_unit(struct tri_slice *slice, struct tri_slot *slot, 
     return module->ops->backward(module, slot, has_dout ? &dout : NULL, has_din ? &din : NULL);
 }
 
+/* The gradient of a slice without units is that of its output. */
+static void pass_on(const struct tri_slice *slice, const struct tri_slot *slot, void *dout,
+                    void *din)
+{
+    struct tri_context *context = slice->context;
+    context->update->copy(&context->queue, hidden_tensor(slice, slot, din),
+                          hidden_tensor(slice, slot, dout));
+}
+
 tri_status tri_slice_backward(struct tri_slice *slice, struct tri_slot *slot, int unit,
                               int num_units, enum tri_backward_half half, void *dout, void *din)
 {
+    if (slice->num_units == 0 && half != TRI_BACKWARD_WEIGHT)
+        pass_on(slice, slot, dout, din);
     for (int u = unit + num_units - 1; u >= unit; u--)
         TRI_TRY(backward_unit(slice, slot, u, half, dout, din));
     return TRI_OK;

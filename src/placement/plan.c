@@ -72,7 +72,6 @@ static tri_status plan_geometry(struct tri_placement *placement, tri_error *err)
     tri_status placed = tri_layout_plan(config, num_layers, placement->arena, err, &layout);
     if (placed != TRI_OK)
         return placed;
-    tri_plan_check_slices(&layout, num_layers, err);
     placement->num_stages = layout.num_stages;
     placement->num_slices = layout.num_slices;
     placement->slices = layout.slices;

@@ -55,22 +55,3 @@ tri_status tri_plan_check_batch(const struct tri_plan_request *request, int dp, 
     *num_microbatches = (int)(global / unit);
     return TRI_OK;
 }
-
-tri_status tri_plan_check_slices(const struct tri_layout *layout, int64_t num_layers,
-                                 tri_error *err)
-{
-    int num = layout->num_stages * layout->num_slices;
-    for (int i = 0; i < num; i++) {
-        const struct tri_slice_plan *slice = &layout->slices[i];
-        if (slice->num_units > 0)
-            continue;
-        return tri_error_add(
-            err, TRI_INVALID,
-            "slice %d of stage %d has nothing to do: %" PRId64 " layers, the embedding "
-            "and the head are placed on %d stages x %d slices; use at most %" PRId64
-            " slices in all, or a layout without an empty one",
-            slice->index, slice->stage, num_layers, layout->num_stages, layout->num_slices,
-            num_layers + 2);
-    }
-    return TRI_OK;
-}

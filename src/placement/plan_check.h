@@ -9,6 +9,3 @@ tri_status tri_plan_check_request(const struct tri_plan_request *request, tri_er
 /* global = micro * dp * microbatches; *num_microbatches is set on success. */
 tri_status tri_plan_check_batch(const struct tri_plan_request *request, int dp, tri_error *err,
                                 int *num_microbatches);
-/* Every slice has something to do. */
-tri_status tri_plan_check_slices(const struct tri_layout *layout, int64_t num_layers,
-                                 tri_error *err);
