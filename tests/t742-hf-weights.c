@@ -387,7 +387,7 @@ static void test_shards(void **state)
     dir = copy_model("llama");
     shell("truncate -s 500 %s/model.safetensors.index.json", dir);
     assert_int_equal(load_dir(dir, dir, err), TRI_INVALID);
-    ASSERT_MESSAGE(err, "model.safetensors.index.json': line");
+    ASSERT_MESSAGE(err, "not JSON");
     dir = copy_model("llama");
     shell("rm %s/model*", dir);
     assert_int_equal(load_dir(dir, dir, err), TRI_INVALID);

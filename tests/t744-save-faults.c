@@ -205,6 +205,43 @@ static void test_one_rank_fails(void **state)
     check_unchanged();
 }
 
+/* A piece that no rank writes, then one that two ranks write: a mistake of the caller's, not a silent hole. */
+static tri_status uncovered_body(void *arg, tri_world *world)
+{
+    const struct job *job = arg;
+    struct test_rank *r = job_rank(job, world->rank);
+    void *staging = malloc(tri_checkpoint_staging_bytes());
+    if (job->salt == 0)
+        r->save[3].writes = false;
+    if (job->salt == 1) {
+        r->save[3] = r->load[3];
+        r->save[3].writes = true;
+    }
+    tri_group *group = NULL;
+    tri_status status = job_group(world, &group);
+    if (status == TRI_OK)
+        status = job_save(job, group, r, staging);
+    tri_group_destroy(&group);
+    free(staging);
+    rank_free(r);
+    free(r);
+    return status;
+}
+
+static void test_uncovered(void **state)
+{
+    (void)state;
+    struct job save = with_checkpoint("uncovered");
+    save.salt = 0;
+    assert_int_equal(run_job(&save, uncovered_body, err), TRI_BUG);
+    ASSERT_MESSAGE(err, "ranks wrote 0 elements of 'model.layers.0.");
+    check_unchanged();
+    save.salt = 1;
+    assert_int_equal(run_job(&save, uncovered_body, err), TRI_BUG);
+    ASSERT_MESSAGE(err, "elements of 'model.layers.0.");
+    check_unchanged();
+}
+
 static void nothing(void)
 {
 }
@@ -271,9 +308,10 @@ static void test_killed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_unwritable),    cmocka_unit_test(test_file_limit),
-        cmocka_unit_test(test_full_disk),     cmocka_unit_test(test_one_rank_fails),
-        cmocka_unit_test(test_closed_stdout), cmocka_unit_test(test_killed),
+        cmocka_unit_test(test_unwritable), cmocka_unit_test(test_file_limit),
+        cmocka_unit_test(test_full_disk),  cmocka_unit_test(test_one_rank_fails),
+        cmocka_unit_test(test_uncovered),  cmocka_unit_test(test_closed_stdout),
+        cmocka_unit_test(test_killed),
     };
     return cmocka_run_group_tests(tests, setup_all, teardown_all);
 }

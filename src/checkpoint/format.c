@@ -70,7 +70,7 @@ static tri_status state_open(const char *dir, tri_arena *arena, tri_error *err, 
     *path = tri_io_path(arena, err, dir, TRI_STATE_FILE);
     if (!*path)
         return TRI_NOMEM;
-    TRI_TRY(tri_json_io_read(*path, TRI_MAX_JSON_BYTES_STATE, err, root));
+    TRI_TRY(tri_json_read_file(*path, TRI_MAX_JSON_BYTES_STATE, err, root));
     const json_t *format = tri_json_io_member(*root, "format", JSON_STRING, *path, err);
     const json_t *version = tri_json_io_member(*root, "version", JSON_INTEGER, *path, err);
     tri_status status = format && version ? TRI_OK : TRI_INVALID;
@@ -322,8 +322,8 @@ tri_status tri_format_read_sums(const char *dir, tri_error *err, json_t **root, 
     tri_arena *arena = tri_arena_create();
     const char *path = arena ? tri_io_path(arena, err, dir, TRI_CHECKSUM_FILE) : NULL;
     json_t *got = NULL, *member = NULL;
-    tri_status status =
-        path ? tri_json_io_read(path, TRI_MAX_JSON_BYTES_STATE, err, &got) : format_no_memory(err);
+    tri_status status = path ? tri_json_read_file(path, TRI_MAX_JSON_BYTES_STATE, err, &got)
+                             : format_no_memory(err);
     if (status == TRI_OK) {
         member = tri_json_io_member(got, "files", JSON_OBJECT, path, err);
         const json_t *version = tri_json_io_member(got, "version", JSON_INTEGER, path, err);

@@ -25,7 +25,7 @@ static const char *inspect_model_type(const char *dir, tri_arena *arena)
 {
     const char *path = tri_arena_format(arena, "%s/config.json", dir), *type = NULL;
     json_t *root = NULL;
-    if (path && tri_json_io_read(path, TRI_MAX_JSON_BYTES, NULL, &root) == TRI_OK) {
+    if (path && tri_json_read_file(path, TRI_MAX_JSON_BYTES, NULL, &root) == TRI_OK) {
         const char *text = json_string_value(json_object_get(root, "model_type"));
         type = text ? tri_arena_format(arena, "%s", text) : NULL;
         json_decref(root);

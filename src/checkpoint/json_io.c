@@ -7,24 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-tri_status tri_json_io_read(const char *path, int64_t most, tri_error *err, json_t **root)
-{
-    tri_arena *arena = tri_arena_create();
-    TRI_CHECK(arena, err, TRI_NOMEM, "out of memory while '%s' was read", path);
-    const char *text = NULL;
-    int64_t bytes = 0;
-    tri_status status = tri_io_read_all(path, most, arena, err, &text, &bytes);
-    if (status == TRI_OK) {
-        json_error_t why;
-        *root = json_loadb(text, (size_t)bytes, JSON_REJECT_DUPLICATES, &why);
-        if (!*root)
-            status = tri_error_add(err, TRI_INVALID, "'%s': line %d, column %d: %s", path, why.line,
-                                   why.column, why.text);
-    }
-    tri_arena_destroy(&arena);
-    return status;
-}
-
 tri_status tri_json_io_format(const json_t *root, bool sort, tri_error *err, char **text)
 {
     char *made = json_dumps(root, JSON_INDENT(2) | (sort ? JSON_SORT_KEYS : 0));

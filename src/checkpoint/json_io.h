@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* JSON files of checkpoints, whole, by jansson. Local. */
+/* Writing JSON files of checkpoints, and members that must be there; base/json.h reads. Local. */
 #pragma once
 
-#include "base/check.h"
+#include "base/json.h"
 
-#include <jansson.h>
-#include <stdint.h>
-
-/* Reads path, of at most most bytes; *root is the caller's to json_decref(). Double keys are errors. */
-tri_status tri_json_io_read(const char *path, int64_t most, tri_error *err, json_t **root);
 /* The text of root with indent 2 and a line end, as Python's json.dump(indent=2) writes it; the caller's
    to free(). sort: keys in order of names, else as they were set. */
 tri_status tri_json_io_format(const json_t *root, bool sort, tri_error *err, char **text);

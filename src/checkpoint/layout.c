@@ -203,6 +203,16 @@ int tri_layout_tiles(const struct tri_local_range *range, const struct tri_disk_
     return num;
 }
 
+int64_t tri_layout_shared(const struct tri_local_range *range, const struct tri_disk_tensor *disk)
+{
+    struct tri_tile tiles[TRI_MAX_TILES];
+    int num = tri_layout_tiles(range, disk, tiles);
+    int64_t elements = 0;
+    for (int i = 0; i < num; i++)
+        elements += tiles[i].num * tiles[i].count;
+    return elements;
+}
+
 void tri_layout_padding(const struct tri_local_range *range, int64_t *first, int64_t *count)
 {
     const struct tri_param_spec *spec = range->spec;

@@ -55,6 +55,8 @@ struct tri_tile {
 /* The tiles that disk and range share, in file order within each part; returns their number. */
 int tri_layout_tiles(const struct tri_local_range *range, const struct tri_disk_tensor *disk,
                      struct tri_tile tiles[TRI_MAX_TILES]);
+/* Number of elements that they share. */
+int64_t tri_layout_shared(const struct tri_local_range *range, const struct tri_disk_tensor *disk);
 /* The part of the range that is vocabulary padding: elements [*first, *first + *count), counted from the
    range's first; *count is 0 when there is none. */
 void tri_layout_padding(const struct tri_local_range *range, int64_t *first, int64_t *count);

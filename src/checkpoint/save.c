@@ -20,8 +20,9 @@
 struct save_part {
     const struct tri_state_list *list;
     struct tri_disk_set set;
-    const char *dir; /* of its files, temporary */
-    uint64_t *sums;  /* [set.num_tensors] */
+    const char *dir;  /* of its files, temporary */
+    uint64_t *sums;   /* [set.num_tensors] */
+    uint64_t *counts; /* [set.num_tensors]: elements written */
 };
 
 struct save_run {
@@ -68,9 +69,10 @@ static tri_status save_plan_part(struct save_run *run, int i, int64_t limit)
         return save_no_memory(run->err);
     TRI_TRY(tri_disk_set_split(&part->set, stem, limit, run->arena, run->err));
     TRI_TRY(tri_pieces_check(&part->set, part->list, run->err));
-    part->sums =
-        tri_arena_alloc(run->arena, ((size_t)part->set.num_tensors + 1) * sizeof(uint64_t));
-    return part->sums ? TRI_OK : save_no_memory(run->err);
+    size_t bytes = ((size_t)part->set.num_tensors + 1) * sizeof(uint64_t);
+    part->sums = tri_arena_alloc(run->arena, bytes);
+    part->counts = tri_arena_alloc(run->arena, bytes);
+    return part->sums && part->counts ? TRI_OK : save_no_memory(run->err);
 }
 
 static tri_status save_plan(struct save_run *run)
@@ -204,9 +206,11 @@ static tri_status save_write_pieces(struct save_run *run, struct save_part *part
         struct tri_local_range range = tri_piece_range(piece);
         for (int t = part->set.param_first[param]; t < part->set.param_first[param + 1]; t++) {
             const struct tri_disk_tensor *disk = &part->set.tensors[t];
-            if (disk->file == file)
-                TRI_TRY(tri_transfer_write(&transfer, fd, path, disk, &range, piece->data,
-                                           &part->sums[t]));
+            if (disk->file != file)
+                continue;
+            TRI_TRY(
+                tri_transfer_write(&transfer, fd, path, disk, &range, piece->data, &part->sums[t]));
+            part->counts[t] += (uint64_t)tri_layout_shared(&range, disk);
         }
     }
     return TRI_OK;
@@ -295,15 +299,31 @@ static tri_status save_publish(struct save_run *run)
     return tri_publish_end(&run->publish, run->arena, run->err);
 }
 
+/* Sums over all ranks; every element must have been written once. Collective. */
+static tri_status save_reduce(struct save_run *run)
+{
+    tri_status status = TRI_OK;
+    for (int i = 0; i < run->num_parts; i++) {
+        const struct save_part *part = &run->parts[i];
+        TRI_TRY(tri_sums_reduce(run->world, part->sums, run->scratch, part->set.num_tensors));
+        TRI_TRY(tri_sums_reduce(run->world, part->counts, run->scratch, part->set.num_tensors));
+        for (int t = 0; t < part->set.num_tensors; t++)
+            if (part->counts[t] != (uint64_t)part->set.tensors[t].elements)
+                status = tri_error_add(
+                    run->err, TRI_BUG, "ranks wrote %llu elements of '%s', which has %lld",
+                    (unsigned long long)part->counts[t], part->set.tensors[t].name,
+                    (long long)part->set.tensors[t].elements);
+    }
+    return tri_group_agree(run->world, status);
+}
+
 static tri_status save_steps(struct save_run *run)
 {
     bool first = run->world->rank == 0;
     TRI_TRY(tri_group_agree(run->world, save_plan(run)));
     TRI_TRY(tri_group_agree(run->world, first ? save_prepare(run) : TRI_OK));
     TRI_TRY(tri_group_agree(run->world, save_write(run)));
-    for (int i = 0; i < run->num_parts; i++)
-        TRI_TRY(tri_sums_reduce(run->world, run->parts[i].sums, run->scratch,
-                                run->parts[i].set.num_tensors));
+    TRI_TRY(save_reduce(run));
     return tri_group_agree(run->world, first ? save_publish(run) : TRI_OK);
 }
 

@@ -173,7 +173,7 @@ static tri_status source_open_index(const char *dir, const char *path, tri_arena
                                     tri_error *err, struct tri_source *source)
 {
     json_t *root = NULL;
-    TRI_TRY(tri_json_io_read(path, TRI_MAX_JSON_BYTES, err, &root));
+    TRI_TRY(tri_json_read_file(path, TRI_MAX_JSON_BYTES, err, &root));
     const char **files = NULL;
     struct tri_source_mapped *mapped = NULL;
     int num_files = 0, num_mapped = 0;
