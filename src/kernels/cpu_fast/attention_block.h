@@ -12,8 +12,8 @@
 #include "kernels/cpu_fast/vmath.h"
 
 /* Tuning (measured at S 512, D 64):  queries per block, keys per block */
-#define ATTENTION_QUERIES 128
-#define ATTENTION_KEYS    256
+#define ATTENTION_QUERIES 64
+#define ATTENTION_KEYS    128
 
 /* Floats that a member keeps for one block of count elements: a multiple of a cache line. */
 static inline int64_t attention_floats(int64_t count)

@@ -114,13 +114,10 @@ static void dropout_row(const struct dropout *t, int64_t r, struct fast_piece pi
 {
     const struct tri_dropout *d = t->dropout;
     float factors[FACTORS];
-    for (int64_t i = 0; d->threshold == 0 && i < FACTORS; i++)
-        factors[i] = 1;
     for (int64_t c = 0; c < piece.count; c += FACTORS) {
         int64_t count = cut_min(FACTORS, piece.count - c), column = piece.first_column + c;
-        if (d->threshold != 0)
-            tri_fast_dropout_factors(factors, d, d->sample_ids[r % t->B],
-                                     d->first_position + r / t->B, d->first_column + column, count);
+        tri_fast_dropout_factors(factors, d, d->sample_ids[r % t->B], d->first_position + r / t->B,
+                                 d->first_column + column, count);
         const float *residual = t->residual.data ? tri_rows_get(&t->residual, r) + column : NULL;
         dropout_apply(tri_rows_get(&t->y, r) + column, tri_rows_get(&t->x, r) + column, residual,
                       factors, count);
@@ -139,6 +136,13 @@ static void dropout_task(void *arg, int64_t task, int member)
 void tri_fast_dropout_add(struct tri_queue *q, struct tri_tensor y, struct tri_tensor x,
                           struct tri_tensor residual, const struct tri_dropout *dropout)
 {
+    if (dropout->threshold == 0) {
+        if (residual.data)
+            tri_fast_add(q, y, x, residual);
+        else if (y.data != x.data)
+            tri_fast_copy(q, y, x);
+        return;
+    }
     struct dropout t = {
         .y = tri_rows_of(y), .x = tri_rows_of(x), .dropout = dropout, .B = tri_rows_batch(&y)};
     if (residual.data)

@@ -10,17 +10,17 @@
 #include "kernels/cpu_fast/cut.h"
 #include "kernels/rows.h"
 
-/* Tuning (measured on the shapes of GPT-2 124M, two threads):
-     one tile below this many multiply-adds     the cost of waking the team
-     rows per tile, most row tiles              large row tiles pack b seldom
-     columns per tile
-     rows below which columns alone are cut, and into how many tiles at least */
+/* Tuning (measured on the shapes of GPT-2 124M, two threads). Multiply-adds below which one tile is
+   cheaper than waking the team; rows per tile (large row tiles pack b seldom) and most row tiles;
+   columns per tile; rows up to which columns alone are cut, and how: into few tiles, more of them
+   when there are many columns. */
 #define ONE_TILE      1000000
 #define TILE_ROWS     512
 #define MAX_ROW_TILES 16
 #define TILE_COLUMNS  3072
 #define FEW_ROWS      256
-#define FEW_TILES     4
+#define FEW_TILES     2
+#define MANY_COLUMNS  1024
 #define ROUND_ROWS    8
 #define ROUND_COLUMNS 64
 
@@ -42,9 +42,10 @@ static void gemm_cut(struct gemm *t)
     t->tile_columns = t->N;
     if (t->M * t->N * t->K < ONE_TILE)
         return;
-    if (t->M < FEW_ROWS) {
+    if (t->M <= FEW_ROWS) {
         int64_t tiles = cut_ceil(t->N, TILE_COLUMNS);
-        tiles = tiles > FEW_TILES ? tiles : FEW_TILES;
+        int64_t least = t->N > MANY_COLUMNS ? 2 * FEW_TILES : FEW_TILES;
+        tiles = tiles > least ? tiles : least;
         t->tile_columns = round_up(cut_ceil(t->N, tiles), ROUND_COLUMNS);
         return;
     }
