@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Starts a body on every rank: alone, as threads of this process, or as one of the processes of an
- * MPI launcher. A rank that fails tells the others, so that nobody waits for it.
+ * MPI launcher. A rank that fails tells the others, so that nobody waits for it. In-process ranks can
+ * be launched again and again; MPI starts once in a process, so there one body does all the work.
  */
 #pragma once
 
