@@ -57,7 +57,8 @@ void tri_fast_bias_backward(struct tri_queue *q, struct tri_tensor dbias, struct
     t.stride = fast_partial_stride(t.rows.columns);
     int64_t num = fast_num_blocks(t.rows.num);
     tri_team_run(q->team, bias_backward_task, &t, num);
-    fast_add_partials(q->team, tri_tensor_f32(&dbias), t.partial, num, t.stride, t.rows.columns);
+    tri_fast_add_partials(q->team, tri_tensor_f32(&dbias), t.partial, num, t.stride,
+                          t.rows.columns);
 }
 
 size_t tri_fast_bias_backward_bytes(int64_t R, int64_t C, int team_size)

@@ -31,8 +31,8 @@ static void partials_task(void *arg, int64_t task, int member)
     }
 }
 
-void fast_add_partials(tri_team *team, float *sum, const float *partial, int64_t num,
-                       int64_t stride, int64_t C)
+void tri_fast_add_partials(tri_team *team, float *sum, const float *partial, int64_t num,
+                           int64_t stride, int64_t C)
 {
     struct partials t = {.sum = sum,
                          .partial = partial,

@@ -92,5 +92,5 @@ static inline size_t fast_partial_bytes(int64_t R, int64_t C, int num_sums)
 }
 
 /* sum[C] += partial rows 0 .. num - 1 (stride elements apart), in this order. */
-void fast_add_partials(tri_team *team, float *sum, const float *partial, int64_t num,
-                       int64_t stride, int64_t C);
+void tri_fast_add_partials(tri_team *team, float *sum, const float *partial, int64_t num,
+                           int64_t stride, int64_t C);

@@ -144,9 +144,9 @@ void tri_fast_layernorm_backward(struct tri_queue *q, struct tri_tensor dx,
     t.dbias = dbias.data ? (float *)workspace + num * t.stride : NULL;
     tri_team_run(q->team, layernorm_backward_task, &t, num);
     if (t.dweight)
-        fast_add_partials(q->team, tri_tensor_f32(&dweight), t.dweight, num, t.stride, C);
+        tri_fast_add_partials(q->team, tri_tensor_f32(&dweight), t.dweight, num, t.stride, C);
     if (t.dbias)
-        fast_add_partials(q->team, tri_tensor_f32(&dbias), t.dbias, num, t.stride, C);
+        tri_fast_add_partials(q->team, tri_tensor_f32(&dbias), t.dbias, num, t.stride, C);
 }
 
 size_t tri_fast_layernorm_backward_bytes(int64_t R, int64_t C, int team_size)

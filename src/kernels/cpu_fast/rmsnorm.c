@@ -118,7 +118,7 @@ void tri_fast_rmsnorm_backward(struct tri_queue *q, struct tri_tensor dx, struct
     t.stride = fast_partial_stride(C);
     tri_team_run(q->team, rmsnorm_backward_task, &t, num);
     if (t.dweight)
-        fast_add_partials(q->team, tri_tensor_f32(&dweight), t.dweight, num, t.stride, C);
+        tri_fast_add_partials(q->team, tri_tensor_f32(&dweight), t.dweight, num, t.stride, C);
 }
 
 size_t tri_fast_rmsnorm_backward_bytes(int64_t R, int64_t C, int team_size)
