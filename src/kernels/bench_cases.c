@@ -419,74 +419,78 @@ const struct bench_case tri_bench_cases[] = {
     {.name = "gemm fc2 dw", .full = {768, 3072, 2048, 1, 0, 1}, SMALL_GEMM(1, 0, 1), GEMM},
     {.name = "gemm head dw", .full = {50304, 768, 2048, 1, 0, 1}, SMALL_GEMM(1, 0, 1), GEMM},
     {.name = "gemm decode", .full = {1, 3072, 768, 0, 1, 0}, SMALL_GEMM(0, 1, 0), GEMM},
-    {.name = "attention", .letters = "qkBHGD", .full = {512, 512, 4, 12, 12, 64}, .check = {67,
-     67, 2, 4, 2, 8}, .sizes = attention_sizes, .run = attention_run, .scratch =
-     attention_scratch, .outputs = 3, .flops = attention_flops},
-    {.name = "attention long", .letters = "qkBHGD", .full = {2048, 2048, 1, 12, 4, 64}, .check =
-     {67, 67, 2, 4, 2, 8}, .sizes = attention_sizes, .run = attention_run, .scratch =
-     attention_scratch, .outputs = 3, .flops = attention_flops},
-    {.name = "attention decode", .letters = "qkBHGD", .full = {1, 1024, 4, 12, 12, 64}, .check =
-     {1, 67, 2, 4, 2, 8}, .sizes = attention_sizes, .run = attention_run, .scratch =
-     attention_scratch, .outputs = 3, .flops = attention_flops},
-    {.name = "attention dropout", .letters = "qkBHGD", .full = {512, 512, 4, 12, 12, 64}, .check =
-     {67, 67, 2, 4, 2, 8}, .sizes = attention_sizes, .run = attention_dropout_run, .scratch =
-     attention_scratch, .outputs = 3, .flops = attention_flops},
-    {.name = "attention_backward", .letters = "qkBHGD", .full = {512, 512, 4, 12, 12, 64}, .check
-     = {67, 67, 2, 4, 2, 8}, .sizes = attention_grad_sizes, .run = attention_grad_run, .scratch =
-     attention_grad_scratch, .outputs = 0x1c0, .flops = attention_grad_flops},
-    {.name = "layernorm", .letters = "RC", .full = {2048, 768}, .check = {67, 131}, .sizes =
-     norm_sizes, .run = layernorm_run, .outputs = 7, .bytes = bytes2},
+    {.name = "attention", .letters = "qkBHGD", .full = {512, 512, 4, 12, 12, 64},
+     .check = {67, 67, 2, 4, 2, 8}, .sizes = attention_sizes, .run = attention_run,
+     .scratch = attention_scratch, .outputs = 3, .flops = attention_flops},
+    {.name = "attention long", .letters = "qkBHGD", .full = {2048, 2048, 1, 12, 4, 64},
+     .check = {67, 67, 2, 4, 2, 8}, .sizes = attention_sizes, .run = attention_run,
+     .scratch = attention_scratch, .outputs = 3, .flops = attention_flops},
+    {.name = "attention decode", .letters = "qkBHGD", .full = {1, 1024, 4, 12, 12, 64},
+     .check = {1, 67, 2, 4, 2, 8}, .sizes = attention_sizes, .run = attention_run,
+     .scratch = attention_scratch, .outputs = 3, .flops = attention_flops},
+    {.name = "attention dropout", .letters = "qkBHGD", .full = {512, 512, 4, 12, 12, 64},
+     .check = {67, 67, 2, 4, 2, 8}, .sizes = attention_sizes, .run = attention_dropout_run,
+     .scratch = attention_scratch, .outputs = 3, .flops = attention_flops},
+    {.name = "attention_backward", .letters = "qkBHGD", .full = {512, 512, 4, 12, 12, 64},
+     .check = {67, 67, 2, 4, 2, 8}, .sizes = attention_grad_sizes, .run = attention_grad_run,
+     .scratch = attention_grad_scratch, .outputs = 0x1c0, .flops = attention_grad_flops},
+    {.name = "layernorm", .letters = "RC", .full = {2048, 768}, .check = {67, 131},
+     .sizes = norm_sizes, .run = layernorm_run, .outputs = 7, .bytes = bytes2},
     {.name = "layernorm_backward", .letters = "RC", .full = {2048, 768}, .check = {67, 131},
      .sizes = norm_sizes, .run = layernorm_grad_run, .scratch = norm_scratch, .outputs = 0x181,
      .bytes = bytes3},
-    {.name = "rmsnorm", .letters = "RC", .full = {2048, 768}, .check = {67, 131}, .sizes =
-     norm_sizes, .run = rmsnorm_run, .outputs = 5, .bytes = bytes2},
-    {.name = "rmsnorm_backward", .letters = "RC", .full = {2048, 768}, .check = {67, 131}, .sizes
-     = norm_sizes, .run = rmsnorm_grad_run, .scratch = norm_scratch, .outputs = 0x81, .bytes =
-     bytes3},
-    {.name = "activation gelu", .letters = "RC", .full = {2048, 3072}, .check = {67, 131}, .sizes
-     = elements_sizes, .run = gelu_run, .outputs = 1, .bytes = bytes2},
+    {.name = "rmsnorm", .letters = "RC", .full = {2048, 768}, .check = {67, 131},
+     .sizes = norm_sizes, .run = rmsnorm_run, .outputs = 5, .bytes = bytes2},
+    {.name = "rmsnorm_backward", .letters = "RC", .full = {2048, 768}, .check = {67, 131},
+     .sizes = norm_sizes, .run = rmsnorm_grad_run, .scratch = norm_scratch, .outputs = 0x81,
+     .bytes = bytes3},
+    {.name = "activation gelu", .letters = "RC", .full = {2048, 3072}, .check = {67, 131},
+     .sizes = elements_sizes, .run = gelu_run, .outputs = 1, .bytes = bytes2},
     {.name = "activation gelu_tanh", .letters = "RC", .full = {2048, 3072}, .check = {67, 131},
      .sizes = elements_sizes, .run = gelu_tanh_run, .outputs = 1, .bytes = bytes2},
-    {.name = "activation_backward gelu_tanh", .letters = "RC", .full = {2048, 3072}, .check = {67,
-     131}, .sizes = elements_sizes, .run = gelu_tanh_grad_run, .outputs = 1, .bytes = bytes3},
+    {.name = "activation_backward gelu_tanh", .letters = "RC", .full = {2048, 3072},
+     .check = {67, 131}, .sizes = elements_sizes, .run = gelu_tanh_grad_run, .outputs = 1,
+     .bytes = bytes3},
     {.name = "activation swiglu", .letters = "RC", .full = {2048, 4096}, .check = {67, 130},
      .sizes = elements_sizes, .run = swiglu_run, .outputs = 1, .bytes = bytes_gated},
-    {.name = "activation_backward swiglu", .letters = "RC", .full = {2048, 4096}, .check = {67,
-     130}, .sizes = elements_sizes, .run = swiglu_grad_run, .outputs = 1, .bytes =
-     bytes_gated_grad},
-    {.name = "add", .letters = "RC", .full = {2048, 3072}, .check = {67, 131}, .sizes =
-     elements_sizes, .run = add_run, .outputs = 1, .bytes = bytes3},
-    {.name = "copy", .letters = "RC", .full = {2048, 3072}, .check = {67, 131}, .sizes =
-     elements_sizes, .run = copy_run, .outputs = 1, .bytes = bytes2},
-    {.name = "bias_add", .letters = "RC", .full = {2048, 3072}, .check = {67, 131}, .sizes =
-     elements_sizes, .run = bias_run, .outputs = 1, .bytes = bytes2},
-    {.name = "bias_backward", .letters = "RC", .full = {2048, 3072}, .check = {67, 131}, .sizes =
-     elements_sizes, .run = bias_grad_run, .scratch = bias_scratch, .outputs = 8, .bytes =
-     bytes1},
-    {.name = "dropout_add", .letters = "RC", .full = {2048, 768}, .check = {67, 131}, .sizes =
-     elements_sizes, .run = dropout_run, .outputs = 1, .bytes = bytes3},
-    {.name = "rope", .letters = "SBHD", .full = {512, 4, 12, 64}, .check = {19, 3, 2, 24}, .sizes
-     = rope_sizes, .run = rope_run, .outputs = 1, .num_ids = 3, .limit = 0, .bytes = rope_bytes},
-    {.name = "ce_max", .letters = "RV", .full = {512, 50304}, .check = {31, 1009}, .sizes =
-     ce_sizes, .run = ce_max_run, .outputs = 2, .bytes = bytes1},
-    {.name = "ce_sum", .letters = "RV", .full = {512, 50304}, .check = {31, 1009}, .sizes =
-     ce_sizes, .run = ce_sum_run, .outputs = 12, .num_ids = 1, .limit = 1, .bytes = bytes1},
-    {.name = "ce_backward", .letters = "RV", .full = {512, 50304}, .check = {31, 1009}, .sizes =
-     ce_sizes, .run = ce_grad_run, .outputs = 1, .num_ids = 1, .limit = 1, .bytes = bytes2},
+    {.name = "activation_backward swiglu", .letters = "RC", .full = {2048, 4096},
+     .check = {67, 130}, .sizes = elements_sizes, .run = swiglu_grad_run, .outputs = 1,
+     .bytes = bytes_gated_grad},
+    {.name = "add", .letters = "RC", .full = {2048, 3072}, .check = {67, 131},
+     .sizes = elements_sizes, .run = add_run, .outputs = 1, .bytes = bytes3},
+    {.name = "copy", .letters = "RC", .full = {2048, 3072}, .check = {67, 131},
+     .sizes = elements_sizes, .run = copy_run, .outputs = 1, .bytes = bytes2},
+    {.name = "bias_add", .letters = "RC", .full = {2048, 3072}, .check = {67, 131},
+     .sizes = elements_sizes, .run = bias_run, .outputs = 1, .bytes = bytes2},
+    {.name = "bias_backward", .letters = "RC", .full = {2048, 3072}, .check = {67, 131},
+     .sizes = elements_sizes, .run = bias_grad_run, .scratch = bias_scratch, .outputs = 8,
+     .bytes = bytes1},
+    {.name = "dropout_add", .letters = "RC", .full = {2048, 768}, .check = {67, 131},
+     .sizes = elements_sizes, .run = dropout_run, .outputs = 1, .bytes = bytes3},
+    {.name = "rope", .letters = "SBHD", .full = {512, 4, 12, 64}, .check = {19, 3, 2, 24},
+     .sizes = rope_sizes, .run = rope_run, .outputs = 1, .num_ids = 3, .limit = 0,
+     .bytes = rope_bytes},
+    {.name = "ce_max", .letters = "RV", .full = {512, 50304}, .check = {31, 1009},
+     .sizes = ce_sizes, .run = ce_max_run, .outputs = 2, .bytes = bytes1},
+    {.name = "ce_sum", .letters = "RV", .full = {512, 50304}, .check = {31, 1009},
+     .sizes = ce_sizes, .run = ce_sum_run, .outputs = 12, .num_ids = 1, .limit = 1,
+     .bytes = bytes1},
+    {.name = "ce_backward", .letters = "RV", .full = {512, 50304}, .check = {31, 1009},
+     .sizes = ce_sizes, .run = ce_grad_run, .outputs = 1, .num_ids = 1, .limit = 1,
+     .bytes = bytes2},
     {.name = "embedding", .letters = "RCV", .full = {2048, 768, 50304}, .check = {67, 131, 97},
      .sizes = embedding_sizes, .run = embedding_run, .outputs = 1, .num_ids = 1, .limit = 2,
      .bytes = bytes2},
-    {.name = "embedding_backward", .letters = "RCV", .full = {2048, 768, 50304}, .check = {67,
-     131, 97}, .sizes = embedding_sizes, .run = embedding_grad_run, .outputs = 2, .num_ids = 1,
-     .limit = 2, .bytes = bytes3},
+    {.name = "embedding_backward", .letters = "RCV", .full = {2048, 768, 50304},
+     .check = {67, 131, 97}, .sizes = embedding_sizes, .run = embedding_grad_run, .outputs = 2,
+     .num_ids = 1, .limit = 2, .bytes = bytes3},
     {.name = "adam", .letters = "T", .full = {16777216}, .check = {5003}, .sizes = adam_sizes,
      .run = adam_run, .outputs = 7, .bytes = adam_bytes},
-    {.name = "sum_squares", .letters = "T", .full = {16777216}, .check = {5003}, .sizes =
-     adam_sizes, .run = squares_run, .scratch = squares_scratch, .outputs = 2, .bytes =
-     bytes_vector},
-    {.name = "find_non_finite", .letters = "T", .full = {16777216}, .check = {5003}, .sizes =
-     adam_sizes, .run = find_run, .outputs = 2, .bytes = bytes_vector},
+    {.name = "sum_squares", .letters = "T", .full = {16777216}, .check = {5003},
+     .sizes = adam_sizes, .run = squares_run, .scratch = squares_scratch, .outputs = 2,
+     .bytes = bytes_vector},
+    {.name = "find_non_finite", .letters = "T", .full = {16777216}, .check = {5003},
+     .sizes = adam_sizes, .run = find_run, .outputs = 2, .bytes = bytes_vector},
 };
 /* clang-format on */
 
