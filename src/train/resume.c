@@ -6,6 +6,7 @@
 #include "shape/hf_config.h"
 #include "spec/family.h"
 #include "train/reconcile.h"
+#include "train/tokenizer_files.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -189,15 +190,14 @@ static tri_status save_texts(tri_session_state *state, struct tri_checkpoint_sav
                              struct tri_checkpoint_state *texts)
 {
     struct tri_session *session = state->session;
-    const char *tokenizer = session->config.data.tokenizer;
     char *options = NULL, *config_json = NULL;
+    TRI_TRY(tri_tokenizer_files(session->config.data.tokenizer, state->arena, session->err, &save->copies,
+                                &save->num_copies));
     TRI_TRY(tri_hf_config_write(state->model.family->config, &session->spec->shape, "float32", NULL,
                                 session->err, &config_json));
     tri_status status = options_text(state, &options);
     texts->options = options;
     save->config_json = config_json;
-    save->copies = &tokenizer;
-    save->num_copies = tokenizer[0] ? 1 : 0;
     if (status == TRI_OK)
         status = tri_checkpoint_save(session->context->all, save, session->err);
     free(options);
