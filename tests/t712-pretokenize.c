@@ -153,7 +153,7 @@ static void expect_json(const char *part, const char *text, tri_status status, c
     json_t *value = json_loads(text, JSON_DECODE_ANY, NULL);
     assert_non_null(value);
     bool in_model = json_object_get(model, part) || strcmp(part, "dropout") == 0 ||
-                    strcmp(part, "unk_token") == 0;
+                    strcmp(part, "unk_token") == 0 || strcmp(part, "byte_fallback") == 0;
     json_object_set_new(in_model ? model : root, part, value);
     char *dump = json_dumps(root, 0);
     tri_status found =
@@ -179,7 +179,8 @@ static void test_tokenizer_refused(void **state)
     expect_json("decoder", "{\"type\":\"Metaspace\"}", TRI_UNSUPPORTED, "decoder Metaspace");
     expect_json("type", "\"Unigram\"", TRI_UNSUPPORTED, "model Unigram");
     expect_json("dropout", "0.1", TRI_UNSUPPORTED, "dropout");
-    expect_json("unk_token", "\"a\"", TRI_UNSUPPORTED, "unk_token");
+    expect_json("unk_token", "\"zz\"", TRI_INVALID, "unk_token 'zz'");
+    expect_json("byte_fallback", "true", TRI_UNSUPPORTED, "byte_fallback");
     expect_json("merges", "[\"a c\"]", TRI_INVALID, "merge 0 ('a', 'c')");
     expect_json("merges", "[\"ab\"]", TRI_INVALID, "merge 0 'ab'");
     expect_json("merges", "[[\"a\"]]", TRI_INVALID, "merge 0");
@@ -245,6 +246,15 @@ static void test_missing_byte(void **state)
     assert_int_equal(ids.num, 3);
     case_expect(err, tri_tokenizer_encode(tokenizer, "abc", 3, 0, &ids, err), TRI_INVALID,
                 "byte 0x63", NULL);
+    tri_tokenizer_destroy(&tokenizer);
+    free(dump);
+    json_object_set_new(json_object_get(root, "model"), "unk_token", json_string("b"));
+    dump = json_dumps(root, 0);
+    ids.num = 0;
+    case_ok(err, tri_tokenizer_create_from_json(dump, strlen(dump), "x", &tokenizer, err));
+    case_ok(err, tri_tokenizer_encode(tokenizer, "cca", 3, 0, &ids, err));
+    assert_int_equal(ids.num, 3);
+    assert_int_equal(ids.data[1], 1);
     tri_ids_fini(&ids);
     tri_tokenizer_destroy(&tokenizer);
     free(dump);

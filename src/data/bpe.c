@@ -153,6 +153,14 @@ void tri_bpe_set_whole_pieces(tri_bpe *bpe, bool whole_pieces)
     bpe->whole_pieces = whole_pieces;
 }
 
+void tri_bpe_set_unknown(tri_bpe *bpe, int32_t id)
+{
+    for (int byte = 0; byte < 256; byte++) {
+        if (bpe->byte_ids[byte] < 0)
+            bpe->byte_ids[byte] = id;
+    }
+}
+
 int64_t tri_bpe_num_ids(const tri_bpe *bpe)
 {
     return bpe->num_ids;

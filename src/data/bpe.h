@@ -28,6 +28,9 @@ tri_status tri_bpe_add_merge(tri_bpe *bpe, int32_t left, int32_t right, tri_erro
 /* A piece that is a token as a whole is not merged. */
 void tri_bpe_set_whole_pieces(tri_bpe *bpe, bool whole_pieces);
 
+/* Bytes without a token of their own become id instead of an error; after all tokens are added. */
+void tri_bpe_set_unknown(tri_bpe *bpe, int32_t id);
+
 /* Highest id + 1. */
 int64_t tri_bpe_num_ids(const tri_bpe *bpe);
 /* Whether each single byte has a token. */

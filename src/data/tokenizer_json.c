@@ -192,8 +192,30 @@ static tri_status check_decoder(const json_t *part, int depth, const char *name,
     return json_refuse(name, "decoder", type, err);
 }
 
-static tri_status check_model(const tri_tokenizer *t, const json_t *model, const char *name,
-                              tri_error *err)
+/* A vocabulary without some bytes: they become the unknown token, one each, or are an error. */
+static tri_status read_unknown(tri_tokenizer *t, const json_t *model, const char *name,
+                               tri_error *err)
+{
+    const char *unknown = json_string_value(json_object_get(model, "unk_token"));
+    if (tri_bpe_has_all_bytes(t->bpe))
+        return TRI_OK;
+    TRI_CHECK(
+        !json_is_true(json_object_get(model, "byte_fallback")) &&
+            (!unknown || !json_is_true(json_object_get(model, "fuse_unk"))),
+        err, TRI_UNSUPPORTED,
+        "'%s': the vocabulary lacks some bytes, and the model option byte_fallback or fuse_unk "
+        "for them is not supported",
+        name);
+    if (!unknown || !unknown[0])
+        return TRI_OK;
+    int32_t id = tri_tokenizer_find(t, unknown);
+    TRI_CHECK(id >= 0, err, TRI_INVALID, "'%s': unk_token '%s' is not in the vocabulary", name,
+              unknown);
+    tri_bpe_set_unknown(t->bpe, id);
+    return TRI_OK;
+}
+
+static tri_status check_model(const json_t *model, const char *name, tri_error *err)
 {
     static const char *const none[] = {"dropout", "continuing_subword_prefix",
                                        "end_of_word_suffix"};
@@ -201,12 +223,6 @@ static tri_status check_model(const tri_tokenizer *t, const json_t *model, const
         if (!json_is_none(json_object_get(model, none[i])))
             return json_refuse(name, "model option", none[i], err);
     }
-    bool falls_back = json_is_true(json_object_get(model, "byte_fallback")) ||
-                      !json_is_none(json_object_get(model, "unk_token"));
-    TRI_CHECK(!falls_back || tri_bpe_has_all_bytes(t->bpe), err, TRI_UNSUPPORTED,
-              "'%s': the model names unk_token or byte_fallback and its vocabulary lacks some "
-              "bytes, which is not supported",
-              name);
     return TRI_OK;
 }
 
@@ -221,6 +237,7 @@ tri_status tri_tokenizer_read_json(tri_tokenizer *t, const json_t *root, const c
     const json_t *type = json_object_get(model, "type");
     if (type && strcmp(part_type(model), "BPE") != 0)
         return json_refuse(name, "model", part_type(model), err);
+    TRI_TRY(check_model(model, name, err));
     if (json_is_none(pretokenizer))
         return json_refuse(name, "pre_tokenizer", "null", err);
     TRI_TRY(read_normalizer(t, json_object_get(root, "normalizer"), 0, name, err));
@@ -230,6 +247,6 @@ tri_status tri_tokenizer_read_json(tri_tokenizer *t, const json_t *root, const c
               "'%s': the pre_tokenizer has no ByteLevel; only byte-level BPE is supported", name);
     TRI_TRY(check_decoder(json_object_get(root, "decoder"), 0, name, err));
     TRI_TRY(tri_tokenizer_read_model(t, model, json_object_get(root, "added_tokens"), name, err));
-    TRI_TRY(check_model(t, model, name, err));
+    TRI_TRY(read_unknown(t, model, name, err));
     return read_processor(t, json_object_get(root, "post_processor"), 0, name, err);
 }
