@@ -1,18 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# train/: whole steps on whole grids. harness/train_run.h trains a tiny model on any of them.
-set(train_run harness/train_run.c harness/train_compare.c harness/train_drop.c harness/nn_edge.c)
-# tri_train_test(tNNN-noun [ARGS ...] [LABELS ...]): tri_test() with the harness.
-function(tri_train_test name)
-  if(NOT TARGET ${name})
-    set(is_new TRUE)
-  endif()
-  tri_test(${name} ROOMS train ${ARGN})
-  if(is_new AND TARGET ${name})
-    target_sources(${name} PRIVATE ${train_run})
-    target_include_directories(${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
-  endif()
-endfunction()
-
+# train/: whole steps on whole grids (tri_train_test() is in t6xx.cmake).
 foreach(model gpt2 gpt2_untied llama)
   tri_train_test(t800-grid ARGS ${model})
 endforeach()
