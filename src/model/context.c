@@ -64,6 +64,8 @@ tri_status tri_context_create(const struct tri_context_request *request,
     for (int i = 0; status == TRI_OK && i < TRI_NUM_ARENAS; i++)
         status = tri_storage_create(context->queue.device, tri_arena_name((enum tri_arena_kind)i),
                                     context->plan->arena_bytes[i], err, &context->arena[i]);
+    if (status == TRI_OK)
+        status = tri_context_close_gaps(context);
     if (status != TRI_OK) {
         tri_context_destroy(&context);
         return status;
@@ -92,4 +94,11 @@ void *tri_context_row(const struct tri_context *context, int row, int copy)
 {
     const struct tri_plan_row *r = &context->plan->rows[row];
     return tri_storage_get(context->arena[r->arena], r->offset + (size_t)copy * r->stride);
+}
+
+void *tri_context_row_named(const struct tri_context *context, const char *owner, const char *name)
+{
+    int row = tri_rank_plan_row(context->plan, owner, name);
+    TRI_ASSERT(row >= 0);
+    return tri_context_row(context, row, 0);
 }

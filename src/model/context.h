@@ -48,3 +48,7 @@ void tri_context_destroy(struct tri_context **context);
 
 /* Address of copy number copy of plan row number row. */
 void *tri_context_row(const struct tri_context *context, int row, int copy);
+/* Address of the row of owner and name, which the plan must have. */
+void *tri_context_row_named(const struct tri_context *context, const char *owner, const char *name);
+/* Closes every byte of the arenas that belongs to no row of the plan (tensor/storage.h says where). */
+tri_status tri_context_close_gaps(struct tri_context *context);

@@ -54,7 +54,7 @@ void tri_optimizer_sum_squares(const struct tri_model *model, double factor,
                                struct tri_exact_sum *sum)
 {
     struct tri_context *context = model->context;
-    void *workspace = tri_storage_get(context->arena[TRI_ARENA_WORK], 0);
+    void *workspace = tri_context_row_named(context, "optimizer", "workspace");
     for (int i = 0; i < model->num_shards; i++)
         if (model->shards[i].counted)
             context->update->sum_squares(&context->queue, sum, model->shards[i].grad, factor,

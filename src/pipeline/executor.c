@@ -31,6 +31,8 @@ static void find_din_rows(tri_executor *executor)
     const struct tri_rank_schedule *schedule = executor->schedule;
     for (int i = schedule->num_actions - 1; i >= 0; i--) {
         const struct tri_action *action = &schedule->actions[i];
+        if (action->kind == TRI_ACTION_REDUCE) /* has no slot */
+            continue;
         int *row = &executor->slots[action->slice][action->slot].dout_row;
         if (action->kind == TRI_ACTION_SEND_BWD)
             *row = action->staging;

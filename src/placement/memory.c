@@ -285,6 +285,27 @@ static void memory_gradients(struct memory *memory)
     memory_append(memory, TRI_ARENA_WORK, "units", "dhidden 1", memory->hidden_bytes, 1);
 }
 
+/* The norm of the gradients, at the end of the step: its scratch lies where the units' was. */
+static void memory_update(struct memory *memory)
+{
+    const struct tri_plan_request *request = &memory->placement->request;
+    const struct tri_scratch_table *scratch =
+        request->num_scratch ? request->scratch[0].table : NULL;
+    int64_t largest = 0;
+    if (request->forward_only || !scratch)
+        return;
+    for (int i = 0; i < memory->plan->num_params; i++)
+        if (memory->plan->params[i].elements > largest)
+            largest = memory->plan->params[i].elements;
+    memory_row(memory,
+               (struct tri_plan_row){.arena = TRI_ARENA_WORK,
+                                     .bytes = scratch->sum_squares(largest, request->team_size),
+                                     .owner = "optimizer",
+                                     .name = "workspace",
+                                     .from = time_end(memory),
+                                     .until = time_end(memory)});
+}
+
 /* Numbers of enum tri_comm_op, which lies to the right. */
 enum { COMM_ALL_REDUCE, COMM_REDUCE_SCATTER, COMM_ALL_GATHER, NUM_COMM_OPS };
 
@@ -381,6 +402,7 @@ tri_status tri_memory_plan(struct tri_rank_plan *plan, tri_arena *arena, tri_err
     for (int i = 0; i < plan->num_slices && memory.status == TRI_OK; i++)
         memory_slice(&memory, &plan->slices[i]);
     memory_gradients(&memory);
+    memory_update(&memory);
     memory_messages(&memory);
     TRI_CHECK(memory.status == TRI_OK, err, memory.status, "out of memory while planning rank %d",
               plan->rank);

@@ -271,7 +271,7 @@ static tri_status param_norm(struct comparison *comparison, double *norm)
 {
     struct tri_session *session = comparison->session;
     struct tri_context *context = session->context;
-    void *workspace = tri_storage_get(context->arena[TRI_ARENA_WORK], 0);
+    void *workspace = tri_context_row_named(context, "optimizer", "workspace");
     struct tri_exact_sum sum;
     tri_exact_sum_init(&sum);
     for (int i = 0; i < session->model->num_shards; i++)
