@@ -3,7 +3,7 @@
 #include "cli/request.h"
 
 #include "cli/report.h"
-#include "data/split.h"
+#include "data/corpus.h"
 #include "optim/lr_schedule.h"
 #include "spec/model_spec.h"
 #include "train/feed.h"
@@ -20,6 +20,14 @@ static void check_schedule(const struct tri_run_config *config, tri_error *err)
                          err, &schedule);
 }
 
+static void check_data(const struct tri_run_config *config, tri_error *err)
+{
+    if (!tri_feed_has(config, TRI_DATA_TRAIN))
+        tri_error_add(err, TRI_INVALID, "no training data; set data_path or train_data_path");
+    else /* the tokenizer may still tell the end of a document */
+        tri_corpus_check(&config->data, config->data.tokenizer[0] ? 0 : -1, err);
+}
+
 int tri_cli_check_run(const char *command, const struct tri_run_config *config, int needs)
 {
     struct tri_run_config copy = *config;
@@ -29,8 +37,8 @@ int tri_cli_check_run(const char *command, const struct tri_run_config *config, 
     tri_run_plan(&copy, NULL, tri_cli_world_size(config), false, 0, err, &spec, &placement);
     if (needs & TRI_NEEDS_SCHEDULE)
         check_schedule(&copy, err);
-    if ((needs & TRI_NEEDS_DATA) && !tri_feed_has(config, TRI_DATA_TRAIN))
-        tri_error_add(err, TRI_INVALID, "no training data; set data_path or train_data_path");
+    if (needs & TRI_NEEDS_DATA)
+        check_data(config, err);
     int exit_code = tri_error_count(err) > 0 ? tri_cli_refuse(err, command) : -1;
     tri_placement_destroy(&placement);
     tri_model_spec_destroy(&spec);

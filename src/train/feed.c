@@ -2,8 +2,8 @@
 /* Token files to microbatches. */
 #include "train/feed.h"
 
-#include "data/batch.h"
-#include "data/blend.h"
+#include "data/corpus.h"
+#include "data/tokenizer.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,9 +11,7 @@
 struct tri_feed {
     struct tri_session *session;
     struct tri_batch_source source;
-    int num_files;
-    tri_indexed_dataset **files;
-    tri_blend *blend;
+    tri_corpus *corpus;
     tri_batch_reader *reader;
     int num_microbatches;
     struct tri_batch_view *views; /* [microbatch] */
@@ -89,57 +87,48 @@ static tri_status feed_microbatch(void *arg, int index, struct tri_microbatch *m
     return TRI_OK;
 }
 
-static tri_status open_files(tri_feed *feed, const struct tri_blend_list *list)
+/* The end of a document: asked of the tokenizer only when something depends on it. */
+static tri_status find_eod(const struct tri_run_config *config, tri_error *err, int32_t *eod)
 {
-    feed->files = calloc((size_t)list->num + 1, sizeof(tri_indexed_dataset *));
-    if (!feed->files)
-        return tri_error_set(feed->session->err, TRI_NOMEM, "out of memory for the data files");
-    for (; feed->num_files < list->num; feed->num_files++)
-        TRI_TRY(tri_indexed_dataset_create(list->prefixes[feed->num_files],
-                                           &feed->files[feed->num_files], feed->session->err));
+    const struct tri_data_config *data = &config->data;
+    tri_tokenizer *tokenizer = NULL;
+    *eod = -1;
+    bool needed = data->reset_position_ids || data->reset_attention_mask || data->eod_mask_loss;
+    if (!needed || data->eod_token_id != TRI_UNSET || !data->tokenizer[0])
+        return TRI_OK;
+    TRI_TRY(tri_tokenizer_create(data->tokenizer, &tokenizer, err));
+    *eod = tri_tokenizer_eod(tokenizer);
+    tri_tokenizer_destroy(&tokenizer);
     return TRI_OK;
 }
 
-static tri_status make_blend(tri_feed *feed, const struct tri_blend_list *list,
-                             enum tri_data_part part, int64_t num_samples)
+static tri_status open_corpus(tri_feed *feed, enum tri_data_part part, int64_t num_samples)
 {
-    const struct tri_run_config *config = &feed->session->config;
-    tri_error *err = feed->session->err;
-    static const char *const whole[TRI_NUM_DATA_PARTS] = {"1,0,0", "0,1,0", "0,0,1"};
-    bool own_paths = paths_of(config, part) != config->data.data_path;
-    struct tri_data_split split;
-    TRI_TRY(tri_data_split_parse(own_paths ? whole[part] : config->data.split, &split, err));
-    struct tri_gpt_dataset_config dataset = {
+    const struct tri_session *session = feed->session;
+    const struct tri_run_config *config = &session->config;
+    struct tri_corpus_request request = {
+        .config = &config->data,
         .seq_length = config->shape.seq_length,
         .seed = config->train.seed,
         .vocab_size = config->shape.vocab_size,
-        .eod = config->data.eod_token_id == TRI_UNSET ? -1 : (int32_t)config->data.eod_token_id,
         .pad = -1,
-        .extra_token = true,
-        .drop_last = true,
-        .reset_position_ids = config->data.reset_position_ids,
-        .reset_attention_mask = config->data.reset_attention_mask,
-        .eod_mask_loss = config->data.eod_mask_loss,
     };
-    struct tri_blend_request request = {
-        .num = list->num,
-        .files = (const tri_indexed_dataset *const *)feed->files,
-        .weights = list->weights,
-        .split = &split,
-        .part = part,
-        .num_samples = num_samples,
-        .surplus = 0.005,
-        .dataset = &dataset,
-    };
-    return tri_blend_create(&request, &feed->blend, err);
+    TRI_TRY(find_eod(config, session->err, &request.eod));
+    request.num_samples[part] = num_samples;
+    if (part == TRI_DATA_TRAIN)
+        request.min_train_samples = config->train.micro_batch_size * session->context->dp->size;
+    TRI_TRY(tri_corpus_create(&request, &feed->corpus, session->err));
+    TRI_CHECK(tri_corpus_part(feed->corpus, part), session->err, TRI_INVALID,
+              "no data for %s; set data_path", tri_data_part_name(part));
+    return TRI_OK;
 }
 
-static tri_status make_reader(tri_feed *feed)
+static tri_status make_reader(tri_feed *feed, enum tri_data_part part)
 {
     const struct tri_session *session = feed->session;
     const struct tri_run_config *config = &session->config;
     struct tri_batch_config batch = {
-        .blend = feed->blend,
+        .blend = tri_corpus_part(feed->corpus, part),
         .seq_length = config->shape.seq_length,
         .sampler = config->data.dataloader_type == TRI_DATALOADER_CYCLIC ? TRI_SAMPLER_CYCLIC
                                                                          : TRI_SAMPLER_SINGLE,
@@ -159,37 +148,6 @@ static tri_status make_reader(tri_feed *feed)
                 : tri_error_set(session->err, TRI_NOMEM, "out of memory for the microbatches");
 }
 
-/* Splits the option's text at its line ends; items point into copy. */
-static int split_items(char *copy, const char **items, int max)
-{
-    int num = 0;
-    for (char *item = copy; item && *item && num < max;) {
-        char *end = strchr(item, '\n');
-        if (end)
-            *end++ = '\0';
-        items[num++] = item;
-        item = end;
-    }
-    return num;
-}
-
-static tri_status open_feed(tri_feed *feed, enum tri_data_part part, int64_t num_samples)
-{
-    char copy[TRI_OPTION_LONG_TEXT];
-    const char *items[TRI_OPTION_MAX_ITEMS];
-    memcpy(copy, paths_of(&feed->session->config, part), sizeof copy);
-    int num = split_items(copy, items, TRI_OPTION_MAX_ITEMS);
-    TRI_CHECK(num > 0, feed->session->err, TRI_INVALID, "no data for %s; set data_path",
-              tri_data_part_name(part));
-    struct tri_blend_list list;
-    TRI_TRY(tri_blend_list_init(&list, items, num, feed->session->err));
-    tri_status status = open_files(feed, &list);
-    if (status == TRI_OK)
-        status = make_blend(feed, &list, part, num_samples);
-    tri_blend_list_fini(&list);
-    return status == TRI_OK ? make_reader(feed) : status;
-}
-
 tri_status tri_feed_create(struct tri_session *session, enum tri_data_part part,
                            int64_t num_samples, tri_feed **result)
 {
@@ -199,7 +157,9 @@ tri_status tri_feed_create(struct tri_session *session, enum tri_data_part part,
     feed->session = session;
     feed->source = (struct tri_batch_source){
         .begin_step = feed_begin_step, .microbatch = feed_microbatch, .arg = feed};
-    tri_status status = open_feed(feed, part, num_samples);
+    tri_status status = open_corpus(feed, part, num_samples);
+    if (status == TRI_OK)
+        status = make_reader(feed, part);
     if (status != TRI_OK) {
         tri_feed_destroy(&feed);
         return status;
@@ -218,10 +178,7 @@ void tri_feed_destroy(tri_feed **result)
     free(feed->views);
     free(feed->valid);
     tri_batch_reader_destroy(&feed->reader);
-    tri_blend_destroy(&feed->blend);
-    for (int i = 0; i < feed->num_files; i++)
-        tri_indexed_dataset_destroy(&feed->files[i]);
-    free(feed->files);
+    tri_corpus_destroy(&feed->corpus);
     free(feed);
     *result = NULL;
 }
