@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# train/: whole steps on whole grids (tri_train_test() is in t6xx.cmake).
+# train/: whole steps on whole grids (tri_train_test() is in t5xx-executor.cmake).
 foreach(model gpt2 gpt2_untied llama)
   tri_train_test(t800-grid ARGS ${model})
 endforeach()

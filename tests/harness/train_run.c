@@ -332,20 +332,32 @@ static tri_status run_rank(void *arg, tri_world *world)
     return status;
 }
 
-void train_run(const struct train_way *way, struct train_result *result)
+tri_status train_try(const struct train_way *way, struct train_result *result, tri_error *err)
 {
     struct call call = {.way = way, .result = result};
     struct tri_launch launch = {.ranks = train_way_ranks(way), .time_limit_seconds = 600};
     tri_error *errs[MAX_RANKS];
+    *result = (struct train_result){0};
     for (int i = 0; i < MAX_RANKS; i++)
         errs[i] = tri_error_create();
     tri_status status = tri_launch_run(&launch, run_rank, &call, errs);
     for (int i = 0; i < MAX_RANKS; i++) {
         for (int k = 0; k < tri_error_count(errs[i]); k++)
-            print_error("rank %d: %s\n", i, tri_error_message(errs[i], k));
+            tri_error_add(err, tri_error_status_at(errs[i], k), "rank %d: %s", i,
+                          tri_error_message(errs[i], k));
         tri_error_destroy(&errs[i]);
     }
+    return status;
+}
+
+void train_run(const struct train_way *way, struct train_result *result)
+{
     char text[256];
+    tri_error *err = tri_error_create();
+    tri_status status = train_try(way, result, err);
+    for (int k = 0; k < tri_error_count(err); k++)
+        print_error("%s\n", tri_error_message(err, k));
+    tri_error_destroy(&err);
     train_way_format(way, text, sizeof text);
     if (status != TRI_OK)
         fail_msg("%s: failed", text);

@@ -59,6 +59,8 @@ struct train_result {
 
 /* Runs way as threads of this process (one rank: alone); fails the running test when a rank fails. */
 void train_run(const struct train_way *way, struct train_result *result);
+/* The same for a run that may fail: messages go to err with their ranks. The result is to be freed anyway. */
+tri_status train_try(const struct train_way *way, struct train_result *result, tri_error *err);
 /* The same on world; the result is complete on every rank. Collective over the world. */
 tri_status train_run_on(const struct train_way *way, tri_world *world, struct train_result *result);
 void train_result_free(struct train_result *result);
