@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The program: finds the command and hands over. */
 #include "cli/command.h"
+#include "cli/option_page.h"
 #include "cli/report.h"
 
 #include <stdio.h>
@@ -28,6 +29,10 @@ int main(int argc, char **argv)
     if (argc < 2) {
         fprintf(stderr, "error: no command given; try 'trine --help'\n");
         return TRI_EXIT_REQUEST;
+    }
+    if (argc == 3 && strcmp(argv[1], "help") == 0 && strcmp(argv[2], "options") == 0) {
+        tri_cli_print_option_page(stdout);
+        return tri_cli_finish(TRI_EXIT_DONE);
     }
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
         strcmp(argv[1], "help") == 0) {
