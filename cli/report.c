@@ -162,6 +162,33 @@ static int exit_code_of(tri_status status)
     return status == TRI_STOPPED ? TRI_EXIT_STOPPED : TRI_EXIT_FAILED;
 }
 
+/* How many ranks have this very message in their record. */
+static int num_with(tri_error **errs, int num, const char *message)
+{
+    int count = 0;
+    for (int r = 0; r < num; r++)
+        for (int i = 0; i < tri_error_count(errs[r]); i++)
+            if (strcmp(tri_error_message(errs[r], i), message) == 0) {
+                count++;
+                break;
+            }
+    return count;
+}
+
+/* What all ranks found alike, as in a file that all of them read, is said once and for no rank. */
+static void print_rank(tri_error **errs, int num, int rank)
+{
+    for (int i = 0; i < tri_error_count(errs[rank]); i++) {
+        const char *message = tri_error_message(errs[rank], i);
+        bool is_shared = num == 1 || (tri_error_status_at(errs[rank], i) != TRI_PEER &&
+                                      num_with(errs, num, message) == num);
+        if (!is_shared)
+            fprintf(stderr, "rank %d: error: %s\n", rank, message);
+        else if (rank == 0)
+            fprintf(stderr, "error: %s\n", message);
+    }
+}
+
 /* The rank with the cause speaks; ranks that only learned of it stay quiet, unless nobody else spoke or a
    peer was lost, which every survivor names. */
 static void print_records(tri_error **errs, int num)
@@ -169,18 +196,11 @@ static void print_records(tri_error **errs, int num)
     bool spoken = false;
     for (int r = 0; r < num; r++)
         spoken = spoken || (tri_error_count(errs[r]) > 0 && tri_error_status(errs[r]) != TRI_PEER);
-    for (int r = 0; r < num; r++) {
-        if (r == 0)
-            for (int i = 0; i < tri_error_note_count(errs[r]); i++)
-                fprintf(stderr, "note: %s\n", tri_error_note_message(errs[r], i));
-        if (tri_error_count(errs[r]) == 0 || (spoken && tri_error_status(errs[r]) == TRI_PEER))
-            continue;
-        for (int i = 0; i < tri_error_count(errs[r]); i++) {
-            if (num > 1)
-                fprintf(stderr, "rank %d: ", r);
-            fprintf(stderr, "error: %s\n", tri_error_message(errs[r], i));
-        }
-    }
+    for (int i = 0; i < tri_error_note_count(errs[0]); i++)
+        fprintf(stderr, "note: %s\n", tri_error_note_message(errs[0], i));
+    for (int r = 0; r < num; r++)
+        if (!spoken || tri_error_status(errs[r]) != TRI_PEER)
+            print_rank(errs, num, r);
 }
 
 int tri_cli_launch(const struct tri_run_config *config, tri_rank_fn *body, void *arg)
