@@ -23,6 +23,7 @@
 #
 # Exit codes are those of trine: 0 done, 1 failed, 2 wrong request, 3 stopped on request after saving.
 set -euo pipefail
+shopt -s inherit_errexit
 cd "$(dirname "$0")/.."
 export LC_ALL=C
 
@@ -154,7 +155,8 @@ train() { # FOLDER
 # Bits per byte of the held-out text from a complete evaluation.
 evaluate() { # FOLDER
     local tokens bytes
-    "$TRINE" evaluate "$1/run.yaml" --load "$1/model" --tokens "$1/heldout" >"$1/evaluate.log"
+    # shellcheck disable=SC2086 # TRAIN_FLAGS are words
+    "$TRINE" evaluate "$1/run.yaml" $FLAGS --load "$1/model" --tokens "$1/heldout" >"$1/evaluate.log"
     tokens=$("$TRINE" data inspect "$1/heldout" | awk '$1 == "tokens" { print $2 - 1 }')
     bytes=$(bytes_of "$1/heldout.txt")
     awk -v want="$tokens" -v bytes="$bytes" '
