@@ -26,6 +26,10 @@ struct tri_launch {
     int ranks;                 /* in-process ranks; ignored under mpi */
     bool mpi;                  /* started by an MPI launcher */
     double time_limit_seconds; /* of a wait for another rank */
+    /* Under mpi, called on every rank when its body is done and before the world ends: a launcher may
+       end this process as soon as another has gone, so this is the place to print. May be NULL. */
+    void (*report)(void *arg, int rank, tri_status status, const tri_error *err);
+    void *report_arg;
 };
 
 /*

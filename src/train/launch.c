@@ -9,11 +9,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static tri_status run_one(tri_world *world, tri_rank_fn *body, void *arg)
+static tri_status run_one(const struct tri_launch *launch, tri_world *world, tri_rank_fn *body,
+                          void *arg)
 {
     tri_status status = body(arg, world);
     if (status != TRI_OK && status != TRI_STOPPED)
         world->abandon(world, tri_error_message(world->err, 0));
+    if (launch->mpi && launch->report)
+        launch->report(launch->report_arg, world->rank, status, world->err);
     tri_world_destroy(&world);
     return status;
 }
@@ -25,13 +28,13 @@ tri_status tri_launch_run(const struct tri_launch *launch, tri_rank_fn *body, vo
     if (launch->mpi) {
         TRI_TRY(
             tri_world_create_mpi(launch->time_limit_seconds, tri_reduce_in_order, errs[0], &world));
-        return run_one(world, body, arg);
+        return run_one(launch, world, body, arg);
     }
     if (launch->ranks > 1)
         return tri_threads_run(launch->ranks, launch->time_limit_seconds, tri_reduce_in_order, body,
                                arg, errs);
     TRI_TRY(tri_world_create_self(tri_reduce_in_order, errs[0], &world));
-    return run_one(world, body, arg);
+    return run_one(launch, world, body, arg);
 }
 
 /* The rank with the cause speaks; ranks that only learned of it stay quiet, unless nobody else spoke. */
