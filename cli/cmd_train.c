@@ -71,6 +71,23 @@ static void print_progress(void *arg, int64_t done, int64_t total, double second
     screen->bar_shown = true;
 }
 
+/* What will run, before anything is allocated: one screen. */
+static void print_header(const struct tri_run_config *config)
+{
+    if (tri_cli_launcher_rank() > 0)
+        return;
+    tri_error *err = tri_error_create();
+    printf("trine %s\noptions that differ from the defaults (calculate_per_token_loss is %s):\n",
+           TRI_VERSION,
+           config->train.calculate_per_token_loss ? "true; Megatron-LM's is false" : "false");
+    tri_run_config_print(stdout, config, true);
+    printf("\n");
+    tri_run_print_plan(stdout, config, NULL, tri_cli_world_size(config), 0, err);
+    printf("\n");
+    fflush(stdout);
+    tri_error_destroy(&err);
+}
+
 static int train_run(int argc, char **argv)
 {
     struct tri_run_config config;
@@ -86,6 +103,7 @@ static int train_run(int argc, char **argv)
         .observer = {.arg = &screen, .line = print_line, .progress = print_progress},
         .cancel = &cancel,
     };
+    print_header(&config);
     catch_signals();
     exit_code = tri_cli_launch(&config, tri_pretrain, &request);
     clear_bar(&screen);

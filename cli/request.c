@@ -9,6 +9,9 @@
 #include "train/feed.h"
 #include "train/session.h"
 
+#include <sched.h>
+#include <stdio.h>
+
 static void check_schedule(const struct tri_run_config *config, tri_error *err)
 {
     if (config->train.train_iters == TRI_UNSET) {
@@ -28,6 +31,19 @@ static void check_data(const struct tri_run_config *config, tri_error *err)
         tri_corpus_check(&config->data, config->data.tokenizer[0] ? 0 : -1, err);
 }
 
+/* Teams that share cores run, but slowly. */
+static void warn_of_cores(const struct tri_run_config *config)
+{
+    cpu_set_t mask;
+    if (tri_cli_launcher_rank() > 0 || sched_getaffinity(0, sizeof mask, &mask) != 0)
+        return;
+    int cores = CPU_COUNT(&mask);
+    int64_t ranks = tri_cli_launcher_rank() < 0 ? tri_cli_world_size(config) : 1;
+    if (config->placement.team_size > 1 && config->placement.team_size * ranks > cores)
+        fprintf(stderr, "warning: %lld ranks with teams of %lld threads share %d cores\n",
+                (long long)ranks, (long long)config->placement.team_size, cores);
+}
+
 int tri_cli_check_run(const char *command, const struct tri_run_config *config, int needs)
 {
     struct tri_run_config copy = *config;
@@ -39,6 +55,8 @@ int tri_cli_check_run(const char *command, const struct tri_run_config *config, 
         check_schedule(&copy, err);
     if (needs & TRI_NEEDS_DATA)
         check_data(config, err);
+    if (tri_error_count(err) == 0)
+        warn_of_cores(&copy);
     int exit_code = tri_error_count(err) > 0 ? tri_cli_refuse(err, command) : -1;
     tri_placement_destroy(&placement);
     tri_model_spec_destroy(&spec);

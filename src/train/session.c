@@ -2,12 +2,14 @@
 /* Planning a run and building one rank of it. */
 #include "train/session.h"
 
+#include "base/rng.h"
 #include "checkpoint/checkpoint.h"
 #include "optim/optimizer.h"
 #include "shape/check.h"
 #include "spec/model_spec.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -91,6 +93,27 @@ static tri_status find_backends(struct tri_kernel_binding *kernels, tri_error *e
     return TRI_OK;
 }
 
+/* Processes that were started with different options or builds would wait for each other or worse. */
+static tri_status agree_on_request(struct tri_session *session)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *out = open_memstream(&text, &bytes);
+    TRI_CHECK(out, session->err, TRI_NOMEM, "out of memory for the options");
+    fprintf(out, "trine %s\n", TRI_VERSION);
+    tri_run_config_print(out, &session->config, false);
+    fclose(out);
+    int64_t hash = (int64_t)tri_rng_hash(text);
+    free(text);
+    int64_t bounds[2] = {hash, ~hash};
+    TRI_TRY(tri_group_all_reduce(session->context->all, bounds, 2, TRI_DTYPE_I64, TRI_REDUCE_MAX));
+    TRI_CHECK(bounds[0] == ~bounds[1], session->err, TRI_INVALID,
+              "rank %d was started with other options or another build than other ranks; start all "
+              "with the same command",
+              session->world->rank);
+    return TRI_OK;
+}
+
 static tri_status build(struct tri_session *session)
 {
     const struct tri_session_request *request = &session->request;
@@ -108,6 +131,7 @@ static tri_status build(struct tri_session *session)
     TRI_TRY(find_backends(kernels, session->err));
     context.kernels = kernels;
     TRI_TRY(tri_context_create(&context, &session->context));
+    TRI_TRY(agree_on_request(session));
     TRI_TRY(tri_model_build(session->context, request->hooks, &session->model));
     if (!request->forward_only)
         TRI_TRY(
