@@ -268,7 +268,7 @@ static tri_status run_steps(const struct train_way *way, struct tri_session *ses
 {
     struct tri_batch_source batches = train_source_get(source);
     struct tri_lr_schedule schedule;
-    struct tri_progress progress = {0};
+    struct tri_progress progress = {.consumed_samples = way->first_sample};
     TRI_TRY(train_schedule(session, &schedule));
     result->num_steps = way->steps ? way->steps : TRAIN_MAX_STEPS;
     for (int i = 0; i < result->num_steps; i++) {

@@ -29,7 +29,7 @@ struct train_way {
     enum train_model model;
     int layers, tp, pp, vpp, dp, team, steps;
     bool sequence_parallel, sharded;
-    int64_t bucket_size, micro_batch, global_batch;
+    int64_t bucket_size, micro_batch, global_batch, first_sample;
     const char *schedule;
     void (*configure)(struct tri_run_config *config);
     const struct tri_hooks *hooks;
