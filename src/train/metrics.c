@@ -26,8 +26,7 @@ struct tri_metrics {
 };
 
 tri_status tri_metrics_create(const struct tri_session *session,
-                              const struct tri_observer *observer, double limit,
-                              tri_metrics **result)
+                              const struct tri_observer *observer, tri_metrics **result)
 {
     tri_metrics *metrics = calloc(1, sizeof *metrics);
     if (!metrics)
@@ -35,7 +34,6 @@ tri_status tri_metrics_create(const struct tri_session *session,
     metrics->session = session;
     if (observer)
         metrics->observer = *observer;
-    metrics->limit = limit;
     metrics->start_seconds = tri_clock_seconds();
     metrics->first_iteration = -1;
     tri_status status = tri_model_flops_per_token(session->spec, session->config.shape.seq_length,
@@ -53,6 +51,14 @@ tri_status tri_metrics_create(const struct tri_session *session,
     }
     *result = metrics;
     return TRI_OK;
+}
+
+void tri_metrics_set_limit(tri_metrics *metrics, double limit)
+{
+    metrics->limit = limit;
+    tri_metrics_line(
+        metrics, "machine limit %.1f GFLOP/s (measured matrix product, %d ranks x %d threads)",
+        limit / 1e9, metrics->session->world->size, tri_team_size(metrics->session->team));
 }
 
 void tri_metrics_destroy(tri_metrics **result)

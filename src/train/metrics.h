@@ -12,10 +12,11 @@
 
 typedef struct tri_metrics tri_metrics;
 
-/* limit: measured FLOP/s of the machine's matrix product over all ranks, 0: unknown. */
 tri_status tri_metrics_create(const struct tri_session *session,
-                              const struct tri_observer *observer, double limit,
-                              tri_metrics **metrics);
+                              const struct tri_observer *observer, tri_metrics **metrics);
+/* limit: measured FLOP/s of the machine's matrix product over all ranks; lines give the share of it from
+   here on. */
+void tri_metrics_set_limit(tri_metrics *metrics, double limit);
 void tri_metrics_destroy(tri_metrics **metrics);
 
 /* Notes one iteration. A JSON file that cannot be written is TRI_IO with its path. */

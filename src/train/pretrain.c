@@ -54,14 +54,12 @@ static tri_status start(struct run *run)
     TRI_TRY(tri_session_state_start(run->state, &run->progress, &run->schedule, &resumed));
     run->saved_iteration = resumed ? run->progress.iteration : -1;
 
-    double limit = 0;
-    TRI_TRY(tri_measure_limit(session, &limit));
     if (session->world->rank != 0)
         return TRI_OK;
-    TRI_TRY(tri_metrics_create(session, &run->request->observer, limit, &run->metrics));
-    tri_metrics_line(run->metrics,
-                     "machine limit %.1f GFLOP/s (measured matrix product, %d ranks x %d threads)",
-                     limit / 1e9, session->world->size, tri_team_size(session->team));
+    TRI_TRY(tri_metrics_create(session, &run->request->observer, &run->metrics));
+    tri_metrics_line(run->metrics, "ready after %.2f s: planned, built, %s",
+                     tri_clock_seconds() - run->start_seconds,
+                     session->config.checkpoint.load[0] ? "loaded" : "initialised");
     if (resumed)
         tri_metrics_line(run->metrics, "resumed after iteration %" PRId64 ", %" PRId64 " samples",
                          run->progress.iteration, run->progress.consumed_samples);
@@ -129,9 +127,23 @@ static tri_status iterate(struct run *run, bool *stop)
     return TRI_OK;
 }
 
+/* After the first iteration, so that nothing stands between the start and it. */
+static tri_status measure(struct run *run)
+{
+    double limit = 0;
+    TRI_TRY(tri_measure_limit(run->session, &limit));
+    if (run->metrics)
+        tri_metrics_set_limit(run->metrics, limit);
+    return TRI_OK;
+}
+
 static tri_status train(struct run *run)
 {
     bool stop = false;
+    if (run->progress.iteration < run->session->config.train.train_iters) {
+        TRI_TRY(iterate(run, &stop));
+        TRI_TRY(measure(run));
+    }
     while (run->progress.iteration < run->session->config.train.train_iters && !stop)
         TRI_TRY(iterate(run, &stop));
     if (run->metrics)
