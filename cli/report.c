@@ -28,13 +28,27 @@ int tri_cli_finish(int exit_code)
     return TRI_EXIT_FAILED;
 }
 
+static const char *severity(const tri_error *err, int i)
+{
+    return tri_error_status_at(err, i) == TRI_BUG ? "bug" : "error";
+}
+
+/* Notes are the same on every rank, so the first one prints them. */
+static void print_notes(const tri_error *err, int rank)
+{
+    for (int i = 0; rank <= 0 && i < tri_error_note_count(err); i++)
+        fprintf(stderr, "note: %s\n", tri_error_note_message(err, i));
+}
+
 void tri_cli_print_record(const tri_error *err)
 {
-    for (int i = 0; i < tri_error_note_count(err); i++)
-        fprintf(stderr, "note: %s\n", tri_error_note_message(err, i));
-    for (int i = 0; i < tri_error_count(err); i++)
-        fprintf(stderr, "%s: %s\n", tri_error_status_at(err, i) == TRI_BUG ? "bug" : "error",
-                tri_error_message(err, i));
+    int rank = tri_cli_launcher_rank();
+    print_notes(err, rank);
+    for (int i = 0; i < tri_error_count(err); i++) {
+        if (rank > 0)
+            fprintf(stderr, "rank %d: ", rank);
+        fprintf(stderr, "%s: %s\n", severity(err, i), tri_error_message(err, i));
+    }
 }
 
 int tri_cli_refuse(const tri_error *err, const char *command)
@@ -183,9 +197,9 @@ static void print_rank(tri_error **errs, int num, int rank)
         bool is_shared = num == 1 || (tri_error_status_at(errs[rank], i) != TRI_PEER &&
                                       num_with(errs, num, message) == num);
         if (!is_shared)
-            fprintf(stderr, "rank %d: error: %s\n", rank, message);
+            fprintf(stderr, "rank %d: %s: %s\n", rank, severity(errs[rank], i), message);
         else if (rank == 0)
-            fprintf(stderr, "error: %s\n", message);
+            fprintf(stderr, "%s: %s\n", severity(errs[rank], i), message);
     }
 }
 
@@ -196,19 +210,33 @@ static void print_records(tri_error **errs, int num)
     bool spoken = false;
     for (int r = 0; r < num; r++)
         spoken = spoken || (tri_error_count(errs[r]) > 0 && tri_error_status(errs[r]) != TRI_PEER);
-    for (int i = 0; i < tri_error_note_count(errs[0]); i++)
-        fprintf(stderr, "note: %s\n", tri_error_note_message(errs[0], i));
+    print_notes(errs[0], 0);
     for (int r = 0; r < num; r++)
         if (!spoken || tri_error_status(errs[r]) != TRI_PEER)
             print_rank(errs, num, r);
 }
 
+/* Under MPI, where each process has one rank: those that only learned of a failure leave the word to
+   the one that has the cause. */
+static void print_own(void *arg, int rank, tri_status status, const tri_error *err)
+{
+    bool *is_reported = arg;
+    *is_reported = true;
+    if (status == TRI_PEER)
+        print_notes(err, rank);
+    else
+        tri_cli_print_record(err);
+}
+
 int tri_cli_launch(const struct tri_run_config *config, tri_rank_fn *body, void *arg)
 {
+    bool is_reported = false;
     struct tri_launch launch = {
         .ranks = tri_cli_world_size(config),
         .mpi = tri_mpi_was_launched(environ),
         .time_limit_seconds = config->train.distributed_timeout_minutes * 60.0,
+        .report = print_own,
+        .report_arg = &is_reported,
     };
     int num = launch.mpi ? 1 : launch.ranks;
     tri_error **errs = calloc((size_t)num, sizeof(tri_error *));
@@ -217,7 +245,8 @@ int tri_cli_launch(const struct tri_run_config *config, tri_rank_fn *body, void 
     for (int r = 0; r < num; r++)
         errs[r] = tri_error_create();
     tri_status status = tri_launch_run(&launch, body, arg, errs);
-    print_records(errs, num);
+    if (!is_reported)
+        print_records(errs, num);
     for (int r = 0; r < num; r++)
         tri_error_destroy(&errs[r]);
     free(errs);
