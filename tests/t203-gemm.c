@@ -87,6 +87,7 @@ static void test_large(void **state)
     check_large(259, 3300, 65, false, false);
     check_large(401, 333, 270, true, false);
     check_large(77, 6500, 40, true, true);
+    check_large(300, 12301, 17, false, true);
 }
 
 static void test_more_dims(void **state)

@@ -13,14 +13,15 @@
 /* Tuning (measured on the shapes of GPT-2 124M, two threads). Multiply-adds below which one tile is
    cheaper than waking the team; rows per tile (large row tiles pack b seldom) and most row tiles;
    columns per tile; rows up to which columns alone are cut, and how: into few tiles, more of them
-   when there are many columns. */
+   when there are many columns, narrower than the others. */
 #define ONE_TILE      1000000
 #define TILE_ROWS     512
 #define MAX_ROW_TILES 16
-#define TILE_COLUMNS  3072
+#define TILE_COLUMNS  12288
 #define FEW_ROWS      256
 #define FEW_TILES     2
 #define MANY_COLUMNS  1024
+#define FEW_COLUMNS   3072
 #define ROUND_ROWS    8
 #define ROUND_COLUMNS 64
 
@@ -43,7 +44,7 @@ static void gemm_cut(struct gemm *t)
     if (t->M * t->N * t->K < ONE_TILE)
         return;
     if (t->M <= FEW_ROWS) {
-        int64_t tiles = cut_ceil(t->N, TILE_COLUMNS);
+        int64_t tiles = cut_ceil(t->N, FEW_COLUMNS);
         int64_t least = t->N > MANY_COLUMNS ? 2 * FEW_TILES : FEW_TILES;
         tiles = tiles > least ? tiles : least;
         t->tile_columns = round_up(cut_ceil(t->N, tiles), ROUND_COLUMNS);
