@@ -148,6 +148,7 @@ static tri_status print_text(struct output *output, tri_error *err)
     struct tri_bytes text = {0};
     if (request->options->print_ids) {
         printf("\n");
+        fflush(stdout);
         return TRI_OK;
     }
     tri_status status = tri_tokenizer_decode(request->tokenizer, request->prompt.data,
@@ -157,6 +158,7 @@ static tri_status print_text(struct output *output, tri_error *err)
                                       &text, err);
     if (status == TRI_OK)
         printf("%.*s\n", (int)text.num, text.data);
+    fflush(stdout);
     tri_bytes_fini(&text);
     return status;
 }
@@ -219,6 +221,21 @@ static tri_status body(void *arg, tri_world *world)
     return status;
 }
 
+static void check_prompt(const struct options *options, int64_t vocab_size, tri_error *err)
+{
+    bool has_ids = options->prompt_ids.num > 0, has_text = options->prompt[0] != '\0';
+    if (!has_text && !has_ids)
+        tri_error_add(err, TRI_INVALID, "nothing to continue; give --prompt TEXT or --prompt-ids");
+    if (has_text && has_ids)
+        tri_error_add(err, TRI_INVALID, "--prompt and --prompt-ids exclude each other; give one");
+    for (int64_t i = 0; i < options->prompt_ids.num; i++) {
+        int64_t id = options->prompt_ids.value[i];
+        if (id < 0 || id >= vocab_size)
+            tri_error_add(err, TRI_INVALID, "--prompt-ids: item %lld is %lld; use 0 to %lld",
+                          (long long)i + 1, (long long)id, (long long)vocab_size - 1);
+    }
+}
+
 /* Checks what only this command needs, with all problems at once. */
 static int check_options(const struct options *options, const struct tri_run_config *config)
 {
@@ -226,8 +243,7 @@ static int check_options(const struct options *options, const struct tri_run_con
     struct tri_sampling sampling = {
         .temperature = options->temperature, .top_k = options->top_k, .top_p = options->top_p};
     tri_sampling_check(&sampling, config->shape.vocab_size, err);
-    if (!options->prompt[0] && options->prompt_ids.num == 0)
-        tri_error_add(err, TRI_INVALID, "nothing to continue; give --prompt TEXT or --prompt-ids");
+    check_prompt(options, config->shape.vocab_size, err);
     int exit_code = tri_error_count(err) > 0 ? tri_cli_refuse(err, "generate") : -1;
     tri_error_destroy(&err);
     return exit_code;

@@ -5,6 +5,7 @@
  */
 #include "cli/command.h"
 #include "cli/report.h"
+#include "cli/request.h"
 #include "spec/model_spec.h"
 #include "train/session.h"
 
@@ -99,6 +100,9 @@ static int plan_run(int argc, char **argv)
     struct tri_placement *placement = NULL;
     tri_status status =
         tri_run_plan(&config, NULL, tri_cli_world_size(&config), false, 0, err, &spec, &placement);
+    tri_cli_check_rest(&config, err);
+    if (status == TRI_OK)
+        status = tri_error_status(err);
     if (status == TRI_OK)
         status = plan_show(&options, placement, err);
     exit_code = TRI_EXIT_DONE;

@@ -3,6 +3,7 @@
 #include "cli/report.h"
 
 #include "checkpoint/checkpoint.h"
+#include "cli/request.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -92,10 +93,15 @@ int tri_cli_read_run(const char *command, int argc, char **argv, struct tri_opti
     }
     tri_error *err = tri_error_create();
     int exit_code = -1;
-    if (tri_run_config_read(argc - 1, argv + 1, own, config, err) != TRI_OK)
-        exit_code = tri_cli_refuse(err, command);
-    else
+    tri_status status = tri_run_config_read(argc - 1, argv + 1, own, config, err);
+    if (status == TRI_OK || status == TRI_IO)
         tri_cli_print_record(err);
+    if (status == TRI_IO)
+        exit_code = TRI_EXIT_FAILED;
+    else if (status != TRI_OK) {
+        tri_cli_check_more(config, err);
+        exit_code = tri_cli_refuse(err, command);
+    }
     tri_error_destroy(&err);
     return exit_code;
 }

@@ -9,8 +9,10 @@
 #include "train/feed.h"
 #include "train/session.h"
 
+#include <math.h>
 #include <sched.h>
 #include <stdio.h>
+#include <string.h>
 
 static void check_schedule(const struct tri_run_config *config, tri_error *err)
 {
@@ -42,6 +44,50 @@ static void warn_of_cores(const struct tri_run_config *config)
     if (config->placement.team_size > 1 && config->placement.team_size * ranks > cores)
         fprintf(stderr, "warning: %lld ranks with teams of %lld threads share %d cores\n",
                 (long long)ranks, (long long)config->placement.team_size, cores);
+}
+
+void tri_cli_check_rest(const struct tri_run_config *config, tri_error *err)
+{
+    if (config->train.train_iters != TRI_UNSET && !isnan(config->optim.lr))
+        check_schedule(config, err);
+    if (tri_feed_has(config, TRI_DATA_TRAIN))
+        check_data(config, err);
+}
+
+/* Whether one of the first num problems speaks of an option that message names in quotes. */
+static bool is_known(const tri_error *err, int num, const char *message)
+{
+    for (const char *at = strchr(message, '\''); at; at = strchr(at, '\'')) {
+        const char *end = strchr(at + 1, '\'');
+        if (!end)
+            break;
+        char name[128];
+        snprintf(name, sizeof name, "%.*s", (int)(end + 1 - at), at);
+        for (int i = 0; i < num; i++)
+            if (strstr(tri_error_message(err, i), name))
+                return true;
+        at = end + 1;
+    }
+    return false;
+}
+
+void tri_cli_check_more(const struct tri_run_config *config, tri_error *err)
+{
+    struct tri_run_config copy = *config;
+    struct tri_model_spec *spec = NULL;
+    struct tri_placement *placement = NULL;
+    if (config->shape.transformer.num_layers == TRI_UNSET)
+        return; /* as after a file that is no YAML */
+    tri_error *more = tri_error_create();
+    int known = tri_error_count(err);
+    tri_run_plan(&copy, NULL, tri_cli_world_size(config), false, 0, more, &spec, &placement);
+    tri_cli_check_rest(&copy, more);
+    for (int i = 0; i < tri_error_count(more); i++)
+        if (!is_known(err, known, tri_error_message(more, i)))
+            tri_error_add(err, tri_error_status_at(more, i), "%s", tri_error_message(more, i));
+    tri_placement_destroy(&placement);
+    tri_model_spec_destroy(&spec);
+    tri_error_destroy(&more);
 }
 
 int tri_cli_check_run(const char *command, const struct tri_run_config *config, int needs)

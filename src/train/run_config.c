@@ -7,8 +7,10 @@
 #include "spec/family.h"
 
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* "shape: PATH": the shape of an existing model; other shape keys go over it. */
 static const struct tri_option shape_from_rows[] = {
@@ -62,8 +64,16 @@ void tri_run_config_set_defaults(struct tri_run_config *config)
         tri_option_set_defaults(bindings[i].table, bindings[i].config);
 }
 
+/* The file that "shape_from: PATH" means, for messages. */
+static void name_shape_file(const char *path, char *name, size_t bytes)
+{
+    struct stat info;
+    bool is_dir = stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+    snprintf(name, bytes, "%s%s", path, is_dir ? "/config.json" : "");
+}
+
 /* Fills config's shape from a config.json. */
-static tri_status read_shape(const char *path, struct tri_gpt_config *shape, tri_error *err)
+static tri_status parse_shape(const char *path, struct tri_gpt_config *shape, tri_error *err)
 {
     char *text = NULL, model_type[64];
     size_t bytes = 0;
@@ -77,6 +87,23 @@ static tri_status read_shape(const char *path, struct tri_gpt_config *shape, tri
     if (status == TRI_OK)
         status = tri_hf_config_read(family->config, text, bytes, path, err, shape, NULL);
     free(text);
+    return status;
+}
+
+/* The same. Faults of a file are no faults of the request: they are TRI_IO, whatever the reader called
+   them. */
+static tri_status read_shape(const char *from, struct tri_gpt_config *shape, tri_error *err)
+{
+    char path[TRI_OPTION_TEXT + 16];
+    tri_error *faults = tri_error_create();
+    TRI_CHECK(faults, err, TRI_NOMEM, "out of memory for the faults of '%s'", from);
+    name_shape_file(from, path, sizeof path);
+    tri_status status = parse_shape(path, shape, faults);
+    for (int i = 0; i < tri_error_note_count(faults); i++)
+        tri_error_note(err, "%s", tri_error_note_message(faults, i));
+    for (int i = 0; i < tri_error_count(faults); i++)
+        status = tri_error_add(err, TRI_IO, "%s", tri_error_message(faults, i));
+    tri_error_destroy(&faults);
     return status;
 }
 
@@ -151,8 +178,9 @@ tri_status tri_run_config_read(int argc, char **argv, struct tri_option_binding 
     for (int i = 0; i < num; i++)
         bindings[i].origin = origins[i];
 
-    read_sources(argc, argv, bindings, num, err);
-    return tri_run_config_complete(bindings, &given, config, err);
+    tri_status read = read_sources(argc, argv, bindings, num, err);
+    tri_status completed = tri_run_config_complete(bindings, &given, config, err);
+    return read == TRI_OK ? completed : TRI_INVALID;
 }
 
 void tri_run_config_print(FILE *out, const struct tri_run_config *config, bool only_changed)

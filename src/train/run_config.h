@@ -45,6 +45,7 @@ tri_status tri_run_config_complete(const struct tri_option_binding *bindings,
 /*
  * Reads RUN.yaml (the first positional word) and flags over it, and fills shape fields from config.json
  * where asked. own adds a command's own table (may be NULL). All problems are added to err.
+ * TRI_IO: only the file of the shape is at fault.
  */
 tri_status tri_run_config_read(int argc, char **argv, struct tri_option_binding *own,
                                struct tri_run_config *config, tri_error *err);

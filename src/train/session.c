@@ -5,8 +5,10 @@
 #include "base/rng.h"
 #include "checkpoint/checkpoint.h"
 #include "optim/optimizer.h"
+#include "placement/plan_check.h"
 #include "shape/check.h"
 #include "spec/model_spec.h"
+#include "spec/split.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -58,6 +60,34 @@ static void complete(struct tri_run_config *config, int world_size)
     config->train.global_batch_size = config->train.micro_batch_size * dp;
 }
 
+/* With a wrong shape there is no model to place; what can be said of the placement is said. */
+static void check_placement(const struct tri_run_config *config,
+                            const struct tri_plan_request *request, tri_error *err)
+{
+    const struct tri_placement_config *placement = &config->placement;
+    const struct tri_transformer_config *layers = &config->shape.transformer;
+    int64_t tp = placement->tensor_model_parallel_size,
+            pp = placement->pipeline_model_parallel_size;
+    if (tp < 1 || pp < 1 || tp > INT32_MAX || pp > INT32_MAX)
+        return;
+    struct tri_grid grid;
+    int num_microbatches;
+    struct tri_plan_request sizes = *request;
+    if (sizes.seq_length == TRI_UNSET)
+        sizes.seq_length = 1; /* the shape's checks have said so */
+    bool has_sizes = tri_plan_check_request(&sizes, err) == TRI_OK;
+    bool has_grid = tri_grid_plan(request->world_size, (int)tp, 1, 1, (int)tp, (int)pp,
+                                  placement->use_tp_pp_dp_mapping, err, &grid) == TRI_OK;
+    if (has_sizes && has_grid)
+        tri_plan_check_batch(request, grid.size[TRI_AXIS_DP], err, &num_microbatches);
+    if (layers->num_attention_heads < 1 || layers->num_query_groups < 1 ||
+        layers->ffn_hidden_size < 1 || request->seq_length < 1)
+        return;
+    int64_t sp = placement->sequence_parallel ? tp : 1;
+    struct tri_split split = {.tp = tp, .sp = sp, .cp = 1, .ep = 1, .etp = tp};
+    tri_split_check(&config->shape, &split, request->seq_length, err);
+}
+
 tri_status tri_run_plan(struct tri_run_config *config, const struct tri_hooks *hooks,
                         int world_size, bool forward_only, int64_t cache_length, tri_error *err,
                         struct tri_model_spec **spec, struct tri_placement **placement)
@@ -69,10 +99,14 @@ tri_status tri_run_plan(struct tri_run_config *config, const struct tri_hooks *h
         status = hooks->model_provider(hooks->user, &config->shape, &config->spec, err, &made);
     else
         status = tri_model_spec_create(&config->shape, &config->spec, err, &made);
-    TRI_TRY(status);
-    config->shape = made->shape;
     struct tri_plan_request request;
+    if (status == TRI_OK)
+        config->shape = made->shape;
     fill_request(config, world_size, forward_only, cache_length, &request);
+    if (status != TRI_OK) {
+        check_placement(config, &request, err);
+        return status;
+    }
     status = tri_placement_plan(made, &config->placement, &request, err, placement);
     if (status != TRI_OK) {
         tri_model_spec_destroy(&made);
