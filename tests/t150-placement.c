@@ -115,10 +115,6 @@ static void test_refusals_one_by_one(void **state)
     assert_true(error_says(world.err, "'tensor_model_parallel_size' is -1"));
     tri_error_clear(world.err);
     world.config.ddp_bucket_size = TRI_UNSET;
-    world_grid(&world, 1, 9, 1);
-    assert_int_equal(world_try(&world), TRI_INVALID);
-    assert_true(error_says(world.err, "use at most 8 slices"));
-    tri_error_clear(world.err);
     world_grid(&world, 2, 1, 1);
     world.config.sequence_parallel = true;
     world.request.seq_length = 23;
@@ -129,6 +125,31 @@ static void test_refusals_one_by_one(void **state)
     snprintf(world.config.schedule, TRI_OPTION_TEXT, "zigzag");
     assert_int_equal(world_try(&world), TRI_INVALID);
     assert_true(error_says(world.err, "schedule 'zigzag' is no file"));
+    world_fini(&world);
+}
+
+/* More stages than units: nothing is lost, and the stage that is over passes on what it gets. */
+static void test_stage_without_units(void **state)
+{
+    (void)state;
+    struct world world;
+    world_init(&world);
+    world_grid(&world, 1, 9, 1);
+    assert_int_equal(world_try(&world), TRI_OK);
+    int units = 0, empty = 0;
+    for (int i = 0; i < 9; i++) {
+        units += world.placement->slices[i].num_units;
+        empty += world.placement->slices[i].num_units == 0;
+    }
+    assert_int_equal(units, world.placement->spec->num_units);
+    assert_int_equal(empty, 9 - units);
+    for (int rank = 0; rank < 9; rank++) {
+        tri_arena *arena = tri_arena_create();
+        struct tri_rank_plan plan;
+        assert_int_equal(tri_rank_plan_make(world.placement, rank, arena, world.err, &plan),
+                         TRI_OK);
+        tri_arena_destroy(&arena);
+    }
     world_fini(&world);
 }
 
@@ -167,6 +188,7 @@ int main(void)
         cmocka_unit_test(test_all_problems_at_once),
         cmocka_unit_test(test_batch_layout_and_schedule_together),
         cmocka_unit_test(test_refusals_one_by_one),
+        cmocka_unit_test(test_stage_without_units),
         cmocka_unit_test(test_missing_kernels),
         cmocka_unit_test(test_rank_outside_world),
     };
