@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# An installed trine can be used: headers, both libraries and the pkg-config file, by a small program.
+# An installed trine can be used: headers, both libraries and the pkg-config file, by a small program
+# and by examples/tiny_gpt.c, which trains.
 set -euo pipefail
 : "${SOURCE:=$(cd "$(dirname "$0")/.." && pwd)}" "${BUILD:=$SOURCE/build}" "${CC:=cc}"
 if grep -q '^TRI_SANITIZE:STRING=.' "$BUILD/CMakeCache.txt"; then
@@ -28,6 +29,10 @@ read -ra compile < <(pkg-config --cflags trine)
 read -ra link < <(pkg-config --libs trine)
 "$CC" "$work/user.c" "${compile[@]}" "${link[@]}" -o "$work/shared"
 LD_LIBRARY_PATH=$(dirname "$library") "$work/shared"
+"$CC" "$SOURCE/examples/tiny_gpt.c" "${compile[@]}" "${link[@]}" -o "$work/tiny_gpt"
+mkdir "$work/tiny"
+LD_LIBRARY_PATH=$(dirname "$library") "$work/tiny_gpt" "$work/tiny" --train-iters 6 >"$work/log" 2>&1 ||
+    { cat "$work/log"; exit 1; }
 read -ra link < <(pkg-config --static --libs trine)
 rm -f "$(dirname "$library")"/libtrine.so*
 "$CC" "$work/user.c" "${compile[@]}" "${link[@]}" -o "$work/static"
