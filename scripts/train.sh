@@ -24,6 +24,7 @@
 # Exit codes are those of trine: 0 done, 1 failed, 2 wrong request, 3 stopped on request after saving.
 set -euo pipefail
 shopt -s inherit_errexit
+[ -z "${TEXT:-}" ] || TEXT=$(realpath -m -- "$TEXT")
 cd "$(dirname "$0")/.."
 export LC_ALL=C
 
@@ -199,7 +200,7 @@ if [ $code = 3 ]; then
     echo "stopped    saved $(cat "$dir/checkpoints/latest"); call again to go on from there"
 fi
 [ $code = 0 ] || exit $code
-echo "trained    $ITERS steps, the last $((SECONDS - started)) s of them now"
+echo "trained    $ITERS steps ($((SECONDS - started)) s in this call)"
 ln -sfn "checkpoints/$(cat "$dir/checkpoints/latest")" "$dir/model"
 
 bits=$(evaluate "$dir")
