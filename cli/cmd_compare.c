@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Takes the shape from the case's model and the batch from its inputs, whatever else the user says. */
+/* Takes the shape from the case's model and the batch from its inputs, whatever else the user
+   says. */
 static void fit_to_case(const struct tri_case *reference, struct tri_run_config *config)
 {
     config->shape.seq_length = reference->length;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* trine evaluate: loss and perplexity of a model on a split, or on a token file from start to end. */
+/* trine evaluate: loss and perplexity of a model on a split, or on a token file from start to
+   end. */
 #include "cli/command.h"
 #include "cli/report.h"
 #include "cli/request.h"

@@ -88,7 +88,8 @@ static void add_end_token(struct request *request, int64_t id)
         request->end_tokens[request->num_end_tokens++] = (int32_t)id;
 }
 
-/* eos_token_id of a JSON file beside the model: an id or a list of them. A missing file is no error. */
+/* eos_token_id of a JSON file beside the model: an id or a list of them. A missing file is no
+   error. */
 static tri_status add_end_tokens_of(struct request *request, const char *name, tri_error *err)
 {
     char path[TRI_OPTION_TEXT + 64];

@@ -7,7 +7,8 @@
 
 #include <stdio.h>
 
-/* Without --ranks, the smallest world that the cuts need: sizes do not depend on data parallelism. */
+/* Without --ranks, the smallest world that the cuts need: sizes do not depend on data
+   parallelism. */
 static int spec_world_size(const struct tri_run_config *config)
 {
     int64_t tp = config->placement.tensor_model_parallel_size;

@@ -209,8 +209,8 @@ static void print_rank(tri_error **errs, int num, int rank)
     }
 }
 
-/* The rank with the cause speaks; ranks that only learned of it stay quiet, unless nobody else spoke or a
-   peer was lost, which every survivor names. */
+/* The rank with the cause speaks; ranks that only learned of it stay quiet, unless nobody else
+   spoke or a peer was lost, which every survivor names. */
 static void print_records(tri_error **errs, int num)
 {
     bool spoken = false;
@@ -222,8 +222,8 @@ static void print_records(tri_error **errs, int num)
             print_rank(errs, num, r);
 }
 
-/* Under MPI, where each process has one rank: those that only learned of a failure leave the word to
-   the one that has the cause. */
+/* Under MPI, where each process has one rank: those that only learned of a failure leave the
+   word to the one that has the cause. */
 static void print_own(void *arg, int rank, tri_status status, const tri_error *err)
 {
     bool *is_reported = arg;

@@ -7,9 +7,11 @@
 
 enum { TRI_EXIT_DONE = 0, TRI_EXIT_FAILED = 1, TRI_EXIT_REQUEST = 2, TRI_EXIT_STOPPED = 3 };
 
-/* Opens /dev/null on descriptors 0 to 2 that are closed, so that no file of ours takes their place. */
+/* Opens /dev/null on descriptors 0 to 2 that are closed, so that no file of ours takes their
+   place. */
 void tri_cli_keep_standard_files(void);
-/* Flushes stdout; a result that could not be written turns success into failure (a closed pipe does not). */
+/* Flushes stdout; a result that could not be written turns success into failure (a closed pipe
+   does not). */
 int tri_cli_finish(int exit_code);
 
 /* Prints notes and problems of a record to stderr, "error: " before each problem. */
@@ -17,13 +19,13 @@ void tri_cli_print_record(const tri_error *err);
 /* Prints the record of a request that was found wrong and returns TRI_EXIT_REQUEST. */
 int tri_cli_refuse(const tri_error *err, const char *command);
 
-/* Reads a run's options for command. Returns -1 to go on, else the exit code (help was asked for or the
-   request is wrong; both are reported). own adds the command's own rows. */
+/* Reads a run's options for command. Returns -1 to go on, else the exit code (help was asked for
+   or the request is wrong; both are reported). own adds the command's own rows. */
 int tri_cli_read_run(const char *command, int argc, char **argv, struct tri_option_binding *own,
                      struct tri_run_config *config);
 
-/* The same for commands that work on a trained model: --load is required, and without a shape of its own the
-   run takes that of the directory it loads. */
+/* The same for commands that work on a trained model: --load is required, and without a shape of
+   its own the run takes that of the directory it loads. */
 int tri_cli_read_model_run(const char *command, int argc, char **argv,
                            struct tri_option_binding *own, struct tri_run_config *config);
 

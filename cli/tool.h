@@ -17,9 +17,9 @@ struct tri_tool {
 int tri_tool_dispatch(const char *command, const struct tri_tool *tools, int num, int argc,
                       char **argv);
 
-/* Fills the bindings with their defaults and reads the tool's flags; positional has room for argc words
-   and may be NULL when the tool takes none. Returns -1 to go on, else the exit code (help was asked for
-   or the request is wrong; both are reported). */
+/* Fills the bindings with their defaults and reads the tool's flags; positional has room for
+   argc words and may be NULL when the tool takes none. Returns -1 to go on, else the exit code
+   (help was asked for or the request is wrong; both are reported). */
 int tri_tool_read(const struct tri_tool *tool, int argc, char **argv,
                   struct tri_option_binding *bindings, int num_bindings, const char **positional,
                   int *num_positional);

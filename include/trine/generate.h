@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Text generation: the same modules and kernels as training, with a key-value cache. The prompt runs
- * in one call, then one token a call. Works on any grid with one data-parallel rank; the token is
- * picked on the last stage and told to all. Random numbers are a pure function of seed and position,
- * so a sample does not depend on the grid. The session is made forward_only, with a micro- and global
- * batch of 1, a seq_length of at least the prompt's, and a cache.
+ * Text generation: the same modules and kernels as training, with a key-value cache. The prompt
+ * runs in one call, then one token a call. Works on any grid with one data-parallel rank; the token
+ * is picked on the last stage and told to all. Random numbers are a pure function of seed and
+ * position, so a sample does not depend on the grid. The session is made forward_only, with a
+ * micro- and global batch of 1, a seq_length of at least the prompt's, and a cache.
  */
 #pragma once
 
 #include "trine/session.h"
 
-/* How a token is picked from logits. Filters as in Megatron-LM: top-k keeps every value equal to the
-   k-th largest; top-p keeps the token that crosses p. Ties go to the lower id. */
+/* How a token is picked from logits. Filters as in Megatron-LM: top-k keeps every value equal to
+   the k-th largest; top-p keeps the token that crosses p. Ties go to the lower id. */
 struct tri_sampling {
     double temperature; /* 0: greedy */
     int64_t top_k;      /* 0: off */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The user's hooks. The model provider makes the spec of the model from its shape, on every rank,
- * before anything is planned. The forward step runs a slice on a microbatch and says how to turn the
- * output into a loss; only the last slice calls the latter. pre_wrap and post_wrap see the slices
- * before and after they are wrapped for data parallelism. A hook that fails sets its rank's record
- * and returns the status; the other ranks stop with TRI_PEER.
+ * before anything is planned. The forward step runs a slice on a microbatch and says how to turn
+ * the output into a loss; only the last slice calls the latter. pre_wrap and post_wrap see the
+ * slices before and after they are wrapped for data parallelism. A hook that fails sets its rank's
+ * record and returns the status; the other ranks stop with TRI_PEER.
  */
 #pragma once
 
@@ -22,10 +22,10 @@ typedef tri_status tri_model_provider_fn(void *user, const struct tri_gpt_config
                                          struct tri_model_spec **spec);
 
 /*
- * Turns per-token losses [b, s] of a microbatch into a loss: fills weights [b, s] with
- * d loss / d token loss and *term with the loss's sum and the count it is divided by. The training
- * loop divides the sum over the global batch by the count over the global batch, so weights are those
- * of the undivided sum. Called on every tensor-parallel rank of the last slice with equal values; it
+ * Turns per-token losses [b, s] of a microbatch into a loss: fills weights [b, s] with d loss / d
+ * token loss and *term with the loss's sum and the count it is divided by. The training loop
+ * divides the sum over the global batch by the count over the global batch, so weights are those of
+ * the undivided sum. Called on every tensor-parallel rank of the last slice with equal values; it
  * must give equal results there.
  */
 typedef tri_status tri_loss_fn(void *user, const struct tri_microbatch *microbatch,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Starts a body on every rank: alone, as threads of this process, or as one of the processes of an
- * MPI launcher. A rank that fails tells the others, so that nobody waits for it. In-process ranks can
- * be launched again and again; MPI starts once in a process, so there one body does all the work.
+ * MPI launcher. A rank that fails tells the others, so that nobody waits for it. In-process ranks
+ * can be launched again and again; MPI starts once in a process, so there one body does all the
+ * work.
  */
 #pragma once
 
@@ -26,23 +27,24 @@ struct tri_launch {
     int ranks;                 /* in-process ranks; ignored under mpi */
     bool mpi;                  /* started by an MPI launcher */
     double time_limit_seconds; /* of a wait for another rank */
-    /* Under mpi, called on every rank when its body is done and before the world ends: a launcher may
-       end this process as soon as another has gone, so this is the place to print. May be NULL. */
+    /* Under mpi, called on every rank when its body is done and before the world ends: a
+       launcher may end this process as soon as another has gone, so this is the place to print.
+       May be NULL. */
     void (*report)(void *arg, int rank, tri_status status, const tri_error *err);
     void *report_arg;
 };
 
 /*
  * Runs body(arg, world) on every rank of this process and returns the status that decides the exit
- * code: the first rank's that is neither TRI_OK nor TRI_PEER, else the first that is not TRI_OK. errs
- * has one record per in-process rank (1 under mpi), made by the caller.
+ * code: the first rank's that is neither TRI_OK nor TRI_PEER, else the first that is not TRI_OK.
+ * errs has one record per in-process rank (1 under mpi), made by the caller.
  */
 tri_status tri_launch_run(const struct tri_launch *launch, tri_rank_fn *body, void *arg,
                           tri_error **errs);
 
-/* The same as config asks for it: one process of the launcher where env says that there is one, else
-   the option ranks. Messages are gathered in err, each with its rank; ranks that only learned of a
-   failure stay quiet when one with the cause has spoken. */
+/* The same as config asks for it: one process of the launcher where env says that there is one,
+   else the option ranks. Messages are gathered in err, each with its rank; ranks that only
+   learned of a failure stay quiet when one with the cause has spoken. */
 tri_status tri_launch_config(const struct tri_run_config *config, char *const *env,
                              tri_rank_fn *body, void *arg, tri_error *err);
 

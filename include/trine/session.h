@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Everything one rank has while it works: the three answers planned, then built. Made inside the body
- * of a launch. tri_pretrain() makes its own; evaluation and generation work on one that the caller
- * makes and fills with weights.
+ * Everything one rank has while it works: the three answers planned, then built. Made inside the
+ * body of a launch. tri_pretrain() makes its own; evaluation and generation work on one that the
+ * caller makes and fills with weights.
  */
 #pragma once
 
@@ -31,8 +31,8 @@ tri_status tri_session_create(const struct tri_session_request *request,
                               struct tri_session **session);
 void tri_session_destroy(struct tri_session **session);
 
-/* Fills the parameters from dir: a Hugging Face directory, a checkpoint, or a folder of checkpoints,
-   of which the newest counts. Collective over the world. */
+/* Fills the parameters from dir: a Hugging Face directory, a checkpoint, or a folder of
+   checkpoints, of which the newest counts. Collective over the world. */
 tri_status tri_session_load(struct tri_session *session, const char *dir);
 
 /* Borrowed, for tri_generate(). */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Token files, PREFIX.bin and PREFIX.idx as Megatron-LM has them (docs/FORMATS.md): what data_path
- * names. 'trine data encode' makes them from text; a program with tokens of its own writes them here.
+ * names. 'trine data encode' makes them from text; a program with tokens of its own writes them
+ * here.
  */
 #pragma once
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * All of trine's public face. A program describes a run (run.h), may look at its plan, launches ranks
- * (launch.h) and on each of them trains (pretrain.h), or makes a session (session.h) and evaluates
- * (evaluate.h) or generates (generate.h). hooks.h has what a user may replace, spec.h what a model
- * provider makes, extension.h a module of one's own. examples/ has a program for each use.
+ * All of trine's public face. A program describes a run (run.h), may look at its plan, launches
+ * ranks (launch.h) and on each of them trains (pretrain.h), or makes a session (session.h) and
+ * evaluates (evaluate.h) or generates (generate.h). hooks.h has what a user may replace, spec.h
+ * what a model provider makes, extension.h a module of one's own. examples/ has a program for each
+ * use.
  */
 #pragma once
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Messages for people, handed to whoever wants them: the library never prints by itself. A log is a
- * small struct that a context carries and lends; it allocates nothing, so a training step may write.
+ * small struct that a context carries and lends; it allocates nothing, so a training step may
+ * write.
  */
 #pragma once
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Numbers as text, the same in every locale. A number is decimal: an optional sign, digits with at
- * most one point, an optional exponent, an optional suffix: k, m, g (10^3, 10^6, 10^9) or ki, mi, gi
- * (2^10, 2^20, 2^30). Leading zeros mean nothing: 010 is ten.
+ * most one point, an optional exponent, an optional suffix: k, m, g (10^3, 10^6, 10^9) or ki, mi,
+ * gi (2^10, 2^20, 2^30). Leading zeros mean nothing: 010 is ten.
  */
 #pragma once
 

@@ -82,9 +82,9 @@ struct tri_option_binding {
 void tri_option_set_defaults(const struct tri_option_table *table, void *config);
 
 /* Reads the run file 'path' into the bindings. Every problem is added to err with file, line and
-   column: unknown section or key (with the nearest known name, and the right section when the key
-   lives elsewhere), a value of the wrong type or outside its range, a key given twice. A key that is
-   itself a map (as spec.override) fills a MAP row. Local. */
+   column: unknown section or key (with the nearest known name, and the right section when the
+   key lives elsewhere), a value of the wrong type or outside its range, a key given twice. A key
+   that is itself a map (as spec.override) fills a MAP row. Local. */
 tri_status tri_option_read_file(const char *path, struct tri_option_binding *bindings,
                                 int num_bindings, tri_error *err);
 /* The same from text already in memory; name stands for the file in messages. */
@@ -92,10 +92,11 @@ tri_status tri_option_read_text(const char *text, size_t bytes, const char *name
                                 struct tri_option_binding *bindings, int num_bindings,
                                 tri_error *err);
 
-/* Reads flags: "--num-layers 3", "--num-layers=3", "--no-x", "--x" for booleans; lists take all words
-   up to the next flag; "--" ends options. Words that are no option are returned in order in
-   positional (the caller gives room for argc pointers). All problems are added to err. Flags named in
-   known_to_megatron (NULL-ended, may be NULL) but in no table get "known to Megatron-LM, not to trine". */
+/* Reads flags: "--num-layers 3", "--num-layers=3", "--no-x", "--x" for booleans; lists take all
+   words up to the next flag; "--" ends options. Words that are no option are returned in order
+   in positional (the caller gives room for argc pointers). All problems are added to err. Flags
+   named in known_to_megatron (NULL-ended, may be NULL) but in no table get "known to
+   Megatron-LM, not to trine". */
 tri_status tri_option_read_flags(int argc, char **argv, struct tri_option_binding *bindings,
                                  int num_bindings, const char *const *known_to_megatron,
                                  const char **positional, int *num_positional, tri_error *err);
@@ -117,7 +118,8 @@ const char *tri_option_nearest(const char *name, const struct tri_option_binding
 /* Prints help: short_form is one screen, rows with their section, type, default, range and text. */
 void tri_option_print_help(FILE *out, const struct tri_option_table *const *tables, int num_tables,
                            bool short_form);
-/* The bindings as a run file that reads back to the same values; only_changed leaves out defaults. */
+/* The bindings as a run file that reads back to the same values; only_changed leaves out
+   defaults. */
 void tri_option_print_file(FILE *out, const struct tri_option_binding *bindings, int num_bindings,
                            bool only_changed);
 /* The rows as the Markdown tables of docs/OPTIONS.md. */

@@ -7,8 +7,8 @@
  *   (z_a, z_b) = sqrt(-2 ln u) (cos angle, sin angle)
  *
  * ln, sin and cos are own polynomials (least-squares fits at Chebyshev points, error near one unit
- * in the last place of fp32). Arrays are kept by word, [TRI_RNG_BLOCK] each, so that every loop is a
- * plain element-wise one that compilers vectorise; the level functions at the end differ only in
+ * in the last place of fp32). Arrays are kept by word, [TRI_RNG_BLOCK] each, so that every loop is
+ * a plain element-wise one that compilers vectorise; the level functions at the end differ only in
  * the instructions that they allow.
  */
 #include "base/rng_block.h"

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The vectorised inside of tri_rng_normal() and tri_rng_uniform(): one block of consecutive counters
- * at a time, compiled once per instruction level. Every level gives the same bits (addition,
- * multiplication, square root and conversion of IEEE 754, no contraction), which the tests check.
+ * The vectorised inside of tri_rng_normal() and tri_rng_uniform(): one block of consecutive
+ * counters at a time, compiled once per instruction level. Every level gives the same bits
+ * (addition, multiplication, square root and conversion of IEEE 754, no contraction), which the
+ * tests check.
  */
 #pragma once
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A team: size - 1 worker threads and the caller. A job is opened under the lock; workers join it by
- * counting themselves into 'state', take task numbers from one counter and leave. The caller takes
- * tasks too, then closes the job and waits only for workers that joined, so a worker that is slow to
- * wake never holds a job up. A waiting thread spins for a few microseconds, then sleeps.
+ * A team: size - 1 worker threads and the caller. A job is opened under the lock; workers join it
+ * by counting themselves into 'state', take task numbers from one counter and leave. The caller
+ * takes tasks too, then closes the job and waits only for workers that joined, so a worker that is
+ * slow to wake never holds a job up. A waiting thread spins for a few microseconds, then sleeps.
  *
  *   state = 2 * (number of workers inside the job) + (1 while the job is open)
  */

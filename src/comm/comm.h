@@ -9,8 +9,8 @@
  * at most the world's time limit; then it fails with TRI_COMM and names the rank, group and
  * operation that did not come, in every rank that is still alive.
  *
- * Floating sums run in rank order with partial sums in the wider of fp32 and the type, the same bits
- * in self, threads and mpi. comm/ reduces through the function handed to it at creation
+ * Floating sums run in rank order with partial sums in the wider of fp32 and the type, the same
+ * bits in self, threads and mpi. comm/ reduces through the function handed to it at creation
  * (base/reduce.h; kernels/reduce.h has it) and knows no arithmetic of its own.
  *
  * Tags, request handles and staging never leave this folder.
@@ -85,7 +85,8 @@ struct tri_comm_ops {
                              int peer, enum tri_channel channel, tri_request **request);
     /* Ends once every member has begun it. */
     tri_status (*barrier_begin)(tri_group *group, tri_request **request);
-    /* Waits, with the time limit, and frees the request whatever the outcome. Sets *request NULL. */
+    /* Waits, with the time limit, and frees the request whatever the outcome. Sets *request
+       NULL. */
     tri_status (*end)(tri_group *group, tri_request **request);
     /* True when end would not wait; moves messages along on backends that need a call to do so. */
     bool (*test)(tri_group *group, tri_request *request);
@@ -100,11 +101,11 @@ struct tri_world {
     tri_reduce_fn *reduce;
     tri_error *err; /* this rank's record, borrowed */
     void (*destroy)(tri_world *world);
-    /* Tells every other rank that this one ends with a failure, so that they stop waiting at once and
-       fail with TRI_PEER naming it. Safe to call twice. */
+    /* Tells every other rank that this one ends with a failure, so that they stop waiting at
+       once and fail with TRI_PEER naming it. Safe to call twice. */
     void (*abandon)(tri_world *world, const char *why);
-    /* Bytes of staging that one operation of this backend needs for count elements per member; pure,
-       counted by the plan. */
+    /* Bytes of staging that one operation of this backend needs for count elements per member;
+       pure, counted by the plan. */
     size_t (*staging_bytes)(enum tri_comm_op op, int group_size, int64_t count,
                             enum tri_dtype dtype);
     /* True once a rank has abandoned the world or has not come in time: every operation fails now.
@@ -127,10 +128,10 @@ tri_status tri_world_create_self(tri_reduce_fn *reduce, tri_error *err, tri_worl
 /*
  * threads: num_ranks ranks as threads of this process. tri_threads_run() starts a thread per rank,
  * calls body(arg, world) in each, waits for all, and returns the first status that is not TRI_OK or
- * PEER (else the first that is not TRI_OK). Each body gets its own world and error record (world->err);
- * when a body fails, its messages and its rank are in errs[rank] (num_ranks records made by the caller),
- * and the world is abandoned for it. The worlds are the run's own: a body may destroy its world (or a
- * wrapper that has taken it over), which then frees the wrapper only.
+ * PEER (else the first that is not TRI_OK). Each body gets its own world and error record
+ * (world->err); when a body fails, its messages and its rank are in errs[rank] (num_ranks records
+ * made by the caller), and the world is abandoned for it. The worlds are the run's own: a body may
+ * destroy its world (or a wrapper that has taken it over), which then frees the wrapper only.
  */
 tri_status tri_threads_run(int num_ranks, double time_limit_seconds, tri_reduce_fn *reduce,
                            tri_rank_fn *body, void *arg, tri_error **errs);
@@ -146,7 +147,8 @@ void tri_world_destroy(tri_world **world);
 
 /*
  * A wrapper that plants a fault for tests: the count-th operation (from 1) of kind op by this rank
- * stalls for ever (until abandoned), fails, or flips one bit of the outgoing buffer. Takes over inner.
+ * stalls for ever (until abandoned), fails, or flips one bit of the outgoing buffer. Takes over
+ * inner.
  */
 enum tri_fault { TRI_FAULT_STALL, TRI_FAULT_FAIL, TRI_FAULT_FLIP };
 struct tri_fault_plan {
@@ -163,7 +165,8 @@ typedef void tri_trace_sink(void *arg, const char *line);
 tri_status tri_world_wrap_trace(tri_world *inner, tri_trace_sink *sink, void *arg,
                                 tri_world **world);
 
-/* Blocking forms and helpers, written once in group.c. All are collective over group unless said. */
+/* Blocking forms and helpers, written once in group.c. All are collective over group unless
+   said. */
 tri_status tri_group_create(tri_world *world, const char *name, const int *ranks, int size,
                             tri_group **group);
 void tri_group_destroy(tri_group **group);

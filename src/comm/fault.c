@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One planted fault, for tests that ask whether a failure is noticed: by the stalled rank's peers
- * within the time limit, by the failed rank's peers at once, and a flipped bit by whatever compares.
+ * within the time limit, by the failed rank's peers at once, and a flipped bit by whatever
+ * compares.
  */
 #include "comm/wrap.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fills microbatches for one data-parallel rank. The arrays are the caller's (rows of the plan); the
- * reader borrows the blend, keeps one sample of scratch and allocates nothing after creation. What it
- * gives depends on consumed samples only, never on the call history, so that any step can be
- * repeated. Every rank of a pipeline may have its own reader and gets the same bits.
+ * Fills microbatches for one data-parallel rank. The arrays are the caller's (rows of the plan);
+ * the reader borrows the blend, keeps one sample of scratch and allocates nothing after creation.
+ * What it gives depends on consumed samples only, never on the call history, so that any step can
+ * be repeated. Every rank of a pipeline may have its own reader and gets the same bits.
  */
 #pragma once
 
@@ -38,8 +38,8 @@ tri_status tri_batch_reader_create(const struct tri_batch_config *config, tri_ba
                                    tri_error *err);
 void tri_batch_reader_destroy(tri_batch_reader **reader);
 
-/* Fills view with microbatch number 'microbatch' of the step that starts when 'consumed' samples are
-   consumed. tokens gets the number of tokens that count in the loss, when not NULL. Local. */
+/* Fills view with microbatch number 'microbatch' of the step that starts when 'consumed' samples
+   are consumed. tokens gets the number of tokens that count in the loss, when not NULL. Local. */
 tri_status tri_batch_reader_read(tri_batch_reader *reader, int64_t consumed, int64_t microbatch,
                                  const struct tri_batch_view *view, int64_t *tokens,
                                  tri_error *err);

@@ -94,7 +94,8 @@ static tri_status blend_check_lengths(const tri_blend *blend, const struct tri_b
     return TRI_OK;
 }
 
-/* Without weights the files stand by their lengths: greedy up to num_samples, or everything once. */
+/* Without weights the files stand by their lengths: greedy up to num_samples, or everything
+   once. */
 static tri_status blend_order(tri_blend *blend, const struct tri_blend_request *r,
                               struct blend_shares *shares, tri_error *err)
 {

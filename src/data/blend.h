@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Several token files as one list of samples. The order is Megatron's greedy rule: at each step the
- * file that lags most behind its share gives its next sample. One file without a weight is plain: its
- * samples in its own order. A blend owns its GPT datasets and borrows the token files; reading
+ * file that lags most behind its share gives its next sample. One file without a weight is plain:
+ * its samples in its own order. A blend owns its GPT datasets and borrows the token files; reading
  * allocates nothing.
  */
 #pragma once
@@ -20,9 +20,9 @@ struct tri_blend_list {
     double *weights;       /* [num], or NULL when none were given */
 };
 
-/* Reads "p", "p1 p2 ..." or "w1 p1 w2 p2 ...". With an even number of items those at even places are
-   weights if all of them are numbers, prefixes if none is; a mixture is refused, and so is a weight
-   that is not a finite number above zero, naming the item (from 1). */
+/* Reads "p", "p1 p2 ..." or "w1 p1 w2 p2 ...". With an even number of items those at even places
+   are weights if all of them are numbers, prefixes if none is; a mixture is refused, and so is a
+   weight that is not a finite number above zero, naming the item (from 1). */
 tri_status tri_blend_list_init(struct tri_blend_list *list, const char *const *items, int num_items,
                                tri_error *err);
 void tri_blend_list_fini(struct tri_blend_list *list);

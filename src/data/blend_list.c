@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading a data_path list and the index rules of a blend (blend.h). The build turns contraction off:
-   a fused multiply-add would change the order. */
+/* Reading a data_path list and the index rules of a blend (blend.h). The build turns contraction
+   off: a fused multiply-add would change the order. */
 #include "data/blend.h"
 
 #include <math.h>
@@ -85,8 +85,8 @@ void tri_blend_normalise(double *weights, int num)
         weights[i] /= sum;
 }
 
-/* Emits the first i with the largest w_i t - c_i, t = max(step, 1); c_i, kept in scratch, is what i has
-   given so far. */
+/* Emits the first i with the largest w_i t - c_i, t = max(step, 1); c_i, kept in scratch, is
+   what i has given so far. */
 void tri_blend_greedy(const double *weights, int num, int64_t size, int16_t *dataset,
                       int64_t *sample, int64_t *scratch)
 {

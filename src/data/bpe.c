@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The vocabulary and merge tables of byte-pair encoding (bpe.h); merging itself is in bpe_merge.c. */
+/* The vocabulary and merge tables of byte-pair encoding (bpe.h); merging itself is in
+   bpe_merge.c. */
 #include "data/bpe_private.h"
 #include "data/hash.h"
 

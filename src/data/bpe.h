@@ -23,7 +23,8 @@ void tri_bpe_destroy(tri_bpe **bpe);
    come in any order and leave gaps. Fails for an id or a byte string given twice. */
 tri_status tri_bpe_add_token(tri_bpe *bpe, int64_t id, const char *bytes, size_t num, bool is_bytes,
                              tri_error *err);
-/* Adds the merge of left and right, of a rank after all before; their joined bytes must be a token. */
+/* Adds the merge of left and right, of a rank after all before; their joined bytes must be a
+   token. */
 tri_status tri_bpe_add_merge(tri_bpe *bpe, int32_t left, int32_t right, tri_error *err);
 /* A piece that is a token as a whole is not merged. */
 void tri_bpe_set_whole_pieces(tri_bpe *bpe, bool whole_pieces);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Learning merges from counted words (bpe_train.h). Every pair keeps its count and the words that had
- * it at some time; a heap orders pairs. Merging one pair visits its words only: the counts of all
- * their pairs are taken away, the word is rewritten, and the counts of its new pairs are added, so
- * that overlaps (aaa has two aa) need no case of their own. An entry of the heap whose count is no
- * longer the pair's is pushed back with the right one.
+ * Learning merges from counted words (bpe_train.h). Every pair keeps its count and the words that
+ * had it at some time; a heap orders pairs. Merging one pair visits its words only: the counts of
+ * all their pairs are taken away, the word is rewritten, and the counts of its new pairs are added,
+ * so that overlaps (aaa has two aa) need no case of their own. An entry of the heap whose count is
+ * no longer the pair's is pushed back with the right one.
  */
 #include "data/bpe_train_private.h"
 #include "data/hash.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Merging the bytes of one piece (bpe.h). Symbols are a doubly linked list; a heap orders the pairs
- * that can be merged by rank, then by place. A pair whose symbols have changed since it was pushed is
- * skipped when it comes up. Each merge pushes at most two pairs, so the heap never holds more than
- * three per byte.
+ * that can be merged by rank, then by place. A pair whose symbols have changed since it was pushed
+ * is skipped when it comes up. Each merge pushes at most two pairs, so the heap never holds more
+ * than three per byte.
  */
 #include "data/bpe_private.h"
 #include "data/hash.h"

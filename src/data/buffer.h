@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Growing buffers of bytes and of token ids, for code that reads and encodes text. A zeroed struct is
- * an empty buffer. The data room's training path does not use them: it allocates nothing.
+ * Growing buffers of bytes and of token ids, for code that reads and encodes text. A zeroed struct
+ * is an empty buffer. The data room's training path does not use them: it allocates nothing.
  */
 #pragma once
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * GPT-2's map between bytes and printable characters, in which vocabularies of byte-level tokenizers
- * are written: printable Latin-1 bytes stand for themselves, the other 68 for U+0100 and up.
+ * GPT-2's map between bytes and printable characters, in which vocabularies of byte-level
+ * tokenizers are written: printable Latin-1 bytes stand for themselves, the other 68 for U+0100 and
+ * up.
  */
 #pragma once
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The data section of a run file, opened: token files, the split, and for training, validation and
- * test the samples in Megatron's order. Every rank may open its own; the indexes are the same to the
- * bit. A part that nothing is asked of is not built.
+ * test the samples in Megatron's order. Every rank may open its own; the indexes are the same to
+ * the bit. A part that nothing is asked of is not built.
  */
 #pragma once
 
@@ -24,12 +24,13 @@ struct tri_corpus_request {
     int64_t min_train_samples;
 };
 
-/* What the options alone show to be wrong, every problem added to err: lists, weights, the split, the
-   ids that options need. Opens nothing; eod as in the request. Returns the first problem's status. */
+/* What the options alone show to be wrong, every problem added to err: lists, weights, the
+   split, the ids that options need. Opens nothing; eod as in the request. Returns the first
+   problem's status. */
 tri_status tri_corpus_check(const struct tri_data_config *config, int32_t eod, tri_error *err);
 
-/* Notes in err which files are read several times. Fails when a part that samples are asked of has no
-   tokens, or the training text is too small, naming tokens needed and available. */
+/* Notes in err which files are read several times. Fails when a part that samples are asked of
+   has no tokens, or the training text is too small, naming tokens needed and available. */
 tri_status tri_corpus_create(const struct tri_corpus_request *request, tri_corpus **corpus,
                              tri_error *err);
 void tri_corpus_destroy(tri_corpus **corpus);

@@ -65,8 +65,8 @@ static int64_t gpt_index_before_last(const struct tri_gpt_index *index,
     return ((index->num_epochs - 1) * index->tokens_per_epoch - r->extra_token) / r->seq_length;
 }
 
-/* The last epoch is kept apart when less than 80 % of it is asked for, so that no sample of it comes
-   before the whole text has been seen the other times. */
+/* The last epoch is kept apart when less than 80 % of it is asked for, so that no sample of it
+   comes before the whole text has been seen the other times. */
 static bool gpt_index_is_separate(const struct tri_gpt_index *index,
                                   const struct tri_gpt_index_request *r)
 {
@@ -96,8 +96,8 @@ static tri_status gpt_index_order_documents(struct tri_gpt_index *index,
     return TRI_OK;
 }
 
-/* Walks the string of documents; each sample starts where the one before it ended, on the token that
-   was its last label when x is 1. */
+/* Walks the string of documents; each sample starts where the one before it ended, on the token
+   that was its last label when x is 1. */
 static tri_status gpt_index_cut_samples(struct tri_gpt_index *index,
                                         const struct tri_gpt_index_request *r, tri_error *err)
 {

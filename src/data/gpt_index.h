@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The three indexes of a GPT dataset, bit for bit as Megatron-LM builds them from one seed: in which
- * order sequences are strung together (document index), where in that string each sample starts
- * (sample index), and in which order samples are read (shuffle index). A sequence here is what
- * Megatron's code calls a document. An epoch is one pass over the sequences of the split.
+ * The three indexes of a GPT dataset, bit for bit as Megatron-LM builds them from one seed: in
+ * which order sequences are strung together (document index), where in that string each sample
+ * starts (sample index), and in which order samples are read (shuffle index). A sequence here is
+ * what Megatron's code calls a document. An epoch is one pass over the sequences of the split.
  *
  *   T tokens in one epoch   S sequence length   x 1 if a sample needs one more token for its labels
  *   E epochs, the smallest with E T >= samples S + x   M samples in E epochs

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A token file pair PREFIX.bin + PREFIX.idx, mapped and read only. Opening checks the whole index and
- * the size of the tokens, so that a read can fail only for a token id that is not in the vocabulary.
- * A sequence is a run of tokens; a document is a run of sequences. The object never changes and may
- * be read by several threads. The writer is in indexed_writer.h, the byte layout in
+ * A token file pair PREFIX.bin + PREFIX.idx, mapped and read only. Opening checks the whole index
+ * and the size of the tokens, so that a read can fail only for a token id that is not in the
+ * vocabulary. A sequence is a run of tokens; a document is a run of sequences. The object never
+ * changes and may be read by several threads. The writer is in indexed_writer.h, the byte layout in
  * indexed_format.h.
  */
 #pragma once

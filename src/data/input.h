@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A text file read as a stream of bytes or of lines, plain or compressed by gzip or zstd (told by its
- * first bytes). A compressed file is a row of members or frames, read to the end; a cut one, and
- * stray bytes behind the last, are errors with file and byte offset. A byte order mark at the very
- * start is left out.
+ * A text file read as a stream of bytes or of lines, plain or compressed by gzip or zstd (told by
+ * its first bytes). A compressed file is a row of members or frames, read to the end; a cut one,
+ * and stray bytes behind the last, are errors with file and byte offset. A byte order mark at the
+ * very start is left out.
  */
 #pragma once
 

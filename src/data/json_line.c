@@ -235,8 +235,8 @@ static bool scan_value(struct scanner *s)
     }
 }
 
-/* What is wrong with the wanted value itself is only reported when it turns out to be the last of its
-   key and the line is sound. */
+/* What is wrong with the wanted value itself is only reported when it turns out to be the last
+   of its key and the line is sound. */
 struct wanted_value {
     bool found;
     enum tri_json_line_problem problem;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reads one line of a JSONL file: checks the whole line by the rules of Python's json module (what
- * the field's own tools accept: NaN and Infinity are, trailing commas and raw control characters are
- * not) and takes out the text of one top-level key. The last of several equal keys counts. Nothing
- * is built in memory but that text.
+ * the field's own tools accept: NaN and Infinity are, trailing commas and raw control characters
+ * are not) and takes out the text of one top-level key. The last of several equal keys counts.
+ * Nothing is built in memory but that text.
  */
 #pragma once
 

@@ -120,7 +120,8 @@ static tri_status split_walk_piece(const struct split_walk *walk, int level, con
     return walk->take(walk->context, piece, bytes, walk->err);
 }
 
-/* The next match that is not empty at or after start; begin and end stay as they are without one. */
+/* The next match that is not empty at or after start; begin and end stay as they are without
+   one. */
 static tri_status split_walk_match(const struct split_walk *walk, const struct text_split *split,
                                    const char *text, size_t bytes, size_t start, size_t *begin,
                                    size_t *end)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Cuts text into the pieces within which byte pairs are merged: a list of regular-expression splits,
- * each working inside the pieces of the one before, as the pre_tokenizer of a tokenizer.json says. One
- * object is used from one thread at a time (it owns the matcher's memory).
+ * Cuts text into the pieces within which byte pairs are merged: a list of regular-expression
+ * splits, each working inside the pieces of the one before, as the pre_tokenizer of a
+ * tokenizer.json says. One object is used from one thread at a time (it owns the matcher's memory).
  */
 #pragma once
 

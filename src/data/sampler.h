@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which samples a data-parallel rank reads. The state is the number of samples consumed so far by all
- * ranks, so a run resumes from that number alone. One block of micro_batch x dp samples is one
+ * Which samples a data-parallel rank reads. The state is the number of samples consumed so far by
+ * all ranks, so a run resumes from that number alone. One block of micro_batch x dp samples is one
  * microbatch of every rank.
  */
 #pragma once
@@ -31,8 +31,8 @@ tri_status tri_sampler_create(const struct tri_sampler_config *config, tri_sampl
                               tri_error *err);
 void tri_sampler_destroy(tri_sampler **sampler);
 
-/* Fills samples [micro_batch] for the block that starts when 'consumed' samples are consumed. Fails
-   when the dataset has no full block left (single), or when consumed does not lie on a block of this
-   size (cyclic). */
+/* Fills samples [micro_batch] for the block that starts when 'consumed' samples are consumed.
+   Fails when the dataset has no full block left (single), or when consumed does not lie on a
+   block of this size (cyclic). */
 tri_status tri_sampler_read(tri_sampler *sampler, int64_t consumed, int64_t *samples,
                             tri_error *err);

@@ -21,8 +21,8 @@ struct tri_data_split {
     bool present[TRI_NUM_DATA_PARTS];
 };
 
-/* Reads every run of digits and dots in text as a share; at most three. Fails when there is none, more
-   than three, one that is no number, or a sum of zero. */
+/* Reads every run of digits and dots in text as a share; at most three. Fails when there is
+   none, more than three, one that is no number, or a sum of zero. */
 tri_status tri_data_split_parse(const char *text, struct tri_data_split *split, tri_error *err);
 
 /* The elements [first, end) of num_elements that part covers; empty when the part is absent. */

@@ -3,8 +3,8 @@
  * A byte-level BPE tokenizer as the tokenizers library computes it, read from a tokenizer.json (or
  * from GPT-2's vocab.json and merges.txt). Names of end, beginning and padding come from the
  * tokenizer_config.json beside it. Other kinds of tokenizer are refused by name. One object is used
- * from one thread at a time: it remembers pieces and owns the matcher's memory. Training a new one is
- * in bpe_train.h.
+ * from one thread at a time: it remembers pieces and owns the matcher's memory. Training a new one
+ * is in bpe_train.h.
  */
 #pragma once
 

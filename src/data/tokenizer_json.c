@@ -170,8 +170,8 @@ static tri_status read_processor(tri_tokenizer *t, const json_t *part, int depth
     return TRI_OK;
 }
 
-/* Decoding goes from tokens to bytes to text. Parts that only concern tokens a byte-level vocabulary
-   does not have may stand before ByteLevel. */
+/* Decoding goes from tokens to bytes to text. Parts that only concern tokens a byte-level
+   vocabulary does not have may stand before ByteLevel. */
 static tri_status check_decoder(const json_t *part, int depth, const char *name, tri_error *err)
 {
     static const char *const harmless[] = {"ByteLevel", "ByteFallback", "Fuse", "Replace"};

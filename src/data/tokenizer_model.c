@@ -111,8 +111,8 @@ static tri_status model_read_added(const json_t *entry, size_t i, const char *na
     return TRI_OK;
 }
 
-/* An added token may also be an entry of the vocabulary; its bytes go through the byte map either way,
-   as the reference decodes it. */
+/* An added token may also be an entry of the vocabulary; its bytes go through the byte map
+   either way, as the reference decodes it. */
 static tri_status model_add_added(tri_tokenizer *t, const json_t *entry, size_t i, const char *name,
                                   tri_error *err)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Constant tables of unicode.h: what Unicode 15 and 16 added to the classes that tokenizers use, and
-   where the tokenizers library's normalisation is older than ours. */
+/* Constant tables of unicode.h: what Unicode 15 and 16 added to the classes that tokenizers use,
+   and where the tokenizers library's normalisation is older than ours. */
 #include "data/unicode.h"
 
 #define LU TRI_UNICODE_LU

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What one rank works with: its world, the groups of the grid, its queue and team, the operation table of
- * each implementation, its plan and the arenas the plan asks for. Everything to the right takes its group,
- * table or pointer from here. Owns groups and arenas; borrows the rest.
+ * What one rank works with: its world, the groups of the grid, its queue and team, the operation
+ * table of each implementation, its plan and the arenas the plan asks for. Everything to the right
+ * takes its group, table or pointer from here. Owns groups and arenas; borrows the rest.
  */
 #pragma once
 
@@ -50,5 +50,6 @@ void tri_context_destroy(struct tri_context **context);
 void *tri_context_row(const struct tri_context *context, int row, int copy);
 /* Address of the row of owner and name, which the plan must have. */
 void *tri_context_row_named(const struct tri_context *context, const char *owner, const char *name);
-/* Closes every byte of the arenas that belongs to no row of the plan (tensor/storage.h says where). */
+/* Closes every byte of the arenas that belongs to no row of the plan (tensor/storage.h says
+   where). */
 tri_status tri_context_close_gaps(struct tri_context *context);

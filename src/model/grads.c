@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Gradients after backward: buckets over dp, partial sums over tp, the tied table over embd; and values made
- * whole after the optimizer. With sharding only this rank's shard of a bucket is meaningful once reduced;
- * sums over tp and embd may run over more, since the layout is the same on all their members.
+ * Gradients after backward: buckets over dp, partial sums over tp, the tied table over embd; and
+ * values made whole after the optimizer. With sharding only this rank's shard of a bucket is
+ * meaningful once reduced; sums over tp and embd may run over more, since the layout is the same on
+ * all their members.
  */
 #include "model/model.h"
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * This rank's part of the model: its slices, wrapped for data parallelism. Wrapping happens in a fixed
- * order: pre_wrap hook, parameter storage and precision (fp32: the stored values are the main values),
- * gradient buffers with their buckets, post_wrap hook.
+ * This rank's part of the model: its slices, wrapped for data parallelism. Wrapping happens in a
+ * fixed order: pre_wrap hook, parameter storage and precision (fp32: the stored values are the main
+ * values), gradient buffers with their buckets, post_wrap hook.
  *
- * A step uses it so: zero gradients; the executor runs the slices and begins the reduction of a bucket when
- * its last gradient has landed; tri_model_finish_grads() ends the reductions and adds up what other axes
- * hold; the optimizer updates this rank's shards; tri_model_gather_params() makes the values whole again.
+ * A step uses it so: zero gradients; the executor runs the slices and begins the reduction of a
+ * bucket when its last gradient has landed; tri_model_finish_grads() ends the reductions and adds
+ * up what other axes hold; the optimizer updates this rank's shards; tri_model_gather_params()
+ * makes the values whole again.
  */
 #pragma once
 
@@ -45,11 +46,11 @@ void tri_model_destroy(struct tri_model **model);
 
 /* Begins the reduction of the slice's bucket number bucket over dp. Collective over dp. */
 tri_status tri_model_reduce_begin(struct tri_model *model, int slice, int bucket);
-/* Ends all reductions (begins those that the schedule did not), sums the gradients of parameters that tp
-   ranks hold in part, and exchanges the tied table's. Collective over dp, tp, embd. */
+/* Ends all reductions (begins those that the schedule did not), sums the gradients of parameters
+   that tp ranks hold in part, and exchanges the tied table's. Collective over dp, tp, embd. */
 tri_status tri_model_finish_grads(struct tri_model *model);
-/* Makes values whole after the optimizer changed this rank's shards, and lets modules end their step.
-   Collective over dp. */
+/* Makes values whole after the optimizer changed this rank's shards, and lets modules end their
+   step. Collective over dp. */
 tri_status tri_model_gather_params(struct tri_model *model);
 /* Forgets the reductions of the last step and zeroes the gradients. */
 void tri_model_begin_step(struct tri_model *model);

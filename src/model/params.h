@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The parameters of this rank: storage by bucket, initial values, gradient buffers. Values and gradients
- * share one layout (placement/buckets.c), so a bucket of gradients is one message.
+ * The parameters of this rank: storage by bucket, initial values, gradient buffers. Values and
+ * gradients share one layout (placement/buckets.c), so a bucket of gradients is one message.
  */
 #pragma once
 
@@ -10,8 +10,8 @@
 /* One tri_param per entry of the rank plan, in its order. The caller frees the array. */
 tri_status tri_params_create(struct tri_context *context, struct tri_param **params);
 
-/* Initial values: pure functions of (seed, logical name, global element), the same bits on every grid.
-   Padding rows are zero. Local. */
+/* Initial values: pure functions of (seed, logical name, global element), the same bits on every
+   grid. Padding rows are zero. Local. */
 tri_status tri_params_initialise(struct tri_context *context, struct tri_param *params);
 
 /* Sets every gradient to zero. */

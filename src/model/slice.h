@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A slice: consecutive units of the model on one rank, with the slots of its microbatches in flight. The
- * embedding is there only if the slice is first, the final norm, output layer and loss only if it is last.
- * A middle slice takes and gives hidden states [s/sp, b, h].
+ * A slice: consecutive units of the model on one rank, with the slots of its microbatches in
+ * flight. The embedding is there only if the slice is first, the final norm, output layer and loss
+ * only if it is last. A middle slice takes and gives hidden states [s/sp, b, h].
  *
- * Units are numbered from 0 within the slice. Gradients between units live in two rows of the work arena
- * that take turns; the gradients at the slice's own borders live in staging rows that the schedule picks.
+ * Units are numbered from 0 within the slice. Gradients between units live in two rows of the work
+ * arena that take turns; the gradients at the slice's own borders live in staging rows that the
+ * schedule picks.
  */
 #pragma once
 
@@ -29,8 +30,8 @@ struct tri_slice {
     struct tri_row_ref gradient[2];
 };
 
-/* Builds slice number index of this rank (Megatron's build_model): the modules of its units on the rows and
-   parameters of the plan. params are the rank's. Local. */
+/* Builds slice number index of this rank (Megatron's build_model): the modules of its units on
+   the rows and parameters of the plan. params are the rank's. Local. */
 tri_status tri_slice_build(struct tri_context *context, int index, struct tri_param *params,
                            struct tri_slice **slice);
 void tri_slice_destroy(struct tri_slice **slice);
@@ -39,8 +40,8 @@ void tri_slice_destroy(struct tri_slice **slice);
 
 enum tri_backward_half { TRI_BACKWARD_BOTH, TRI_BACKWARD_INPUT, TRI_BACKWARD_WEIGHT };
 
-/* Runs the units backward, last first. dout is the gradient of the slice's output (NULL with the head), din
-   takes that of its input (NULL with the embedding). Collective over tp. */
+/* Runs the units backward, last first. dout is the gradient of the slice's output (NULL with the
+   head), din takes that of its input (NULL with the embedding). Collective over tp. */
 tri_status tri_slice_backward(struct tri_slice *slice, struct tri_slot *slot, int unit,
                               int num_units, enum tri_backward_half half, void *dout, void *din);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Options of the optimizer and of the learning-rate schedule: part of the run file's train section. */
+/* Options of the optimizer and of the learning-rate schedule: part of the run file's train
+   section. */
 #pragma once
 
 #include "base/options.h"

@@ -18,8 +18,8 @@ struct tri_lr_schedule {
     int64_t wd_style;
 };
 
-/* Converts the options of a run of train_iters iterations of global_batch_size samples, and checks them;
-   every problem is added to err with both numbers and the rule. */
+/* Converts the options of a run of train_iters iterations of global_batch_size samples, and
+   checks them; every problem is added to err with both numbers and the rule. */
 tri_status tri_lr_schedule_plan(const struct tri_optim_config *config, int64_t train_iters,
                                 int64_t global_batch_size, tri_error *err,
                                 struct tri_lr_schedule *schedule);

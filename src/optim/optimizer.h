@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The optimizer: sees this rank's shards only. One step: global gradient norm (order-free, so it does not
- * depend on who holds what), clipping, update. Moments lie in the plan's OPTIM arena.
+ * The optimizer: sees this rank's shards only. One step: global gradient norm (order-free, so it
+ * does not depend on who holds what), clipping, update. Moments lie in the plan's OPTIM arena.
  */
 #pragma once
 
@@ -30,8 +30,8 @@ void tri_optimizer_plan(const struct tri_optim_config *config, size_t *bytes, in
 /* Moment number moment of element state of this rank's shard. */
 float *tri_optimizer_moment(const struct tri_model *model, int moment, int64_t state);
 
-/* The counted gradients' sum of squares, times factor squared, of this rank; to be added over the world as
-   integers. Local. */
+/* The counted gradients' sum of squares, times factor squared, of this rank; to be added over
+   the world as integers. Local. */
 void tri_optimizer_sum_squares(const struct tri_model *model, double factor,
                                struct tri_exact_sum *sum);
 

@@ -103,7 +103,8 @@ void tri_executor_destroy(tri_executor **result)
     *result = NULL;
 }
 
-/* The neighbour in the pipeline's group; after the last stage comes the first (several slices a rank). */
+/* The neighbour in the pipeline's group; after the last stage comes the first (several slices a
+   rank). */
 static int neighbour(const tri_executor *executor, int step)
 {
     int size = executor->context->pp->size;
@@ -117,7 +118,8 @@ static float seed_of(const struct tri_execution *execution, const struct tri_mic
                                     : execution->seed;
 }
 
-/* Puts the action's microbatch into its slot, once; the slot is free when its last output has left. */
+/* Puts the action's microbatch into its slot, once; the slot is free when its last output has
+   left. */
 static tri_status load_slot(tri_executor *executor, const struct tri_action *action,
                             struct tri_slot **result)
 {

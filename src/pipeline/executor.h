@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The executor: one loop that runs any schedule on this rank's slices. It knows no schedule by name. A
- * microbatch is asked for by number when its slot is first used; each stage reads it from the data, it is
- * never sent. A send begins and does not wait: its staging row, or its slot, is free again when it ends.
+ * The executor: one loop that runs any schedule on this rank's slices. It knows no schedule by
+ * name. A microbatch is asked for by number when its slot is first used; each stage reads it from
+ * the data, it is never sent. A send begins and does not wait: its staging row, or its slot, is
+ * free again when it ends.
  */
 #pragma once
 
 #include "model/model.h"
 #include "trine/session.h"
 
-/* Fills *microbatch with microbatch number index of this step. The arrays stay valid for the step. */
+/* Fills *microbatch with microbatch number index of this step. The arrays stay valid for the
+   step. */
 typedef tri_status tri_microbatch_fn(void *arg, int index, struct tri_microbatch *microbatch);
-/* Called before a slice's forward of microbatch index (it may ask for token losses or logits in the slot),
-   or after it. */
+/* Called before a slice's forward of microbatch index (it may ask for token losses or logits in
+   the slot), or after it. */
 typedef tri_status tri_observe_fn(void *arg, int index, const struct tri_slice *slice,
                                   struct tri_slot *slot);
 
@@ -28,7 +30,8 @@ struct tri_execution {
     struct tri_loss_term loss[TRI_MAX_LOSS_TERMS]; /* out, last stage: sums in microbatch order */
 };
 
-/* Makes room for running schedule (this rank's list) on model; both must outlive the executor. Local. */
+/* Makes room for running schedule (this rank's list) on model; both must outlive the executor.
+   Local. */
 tri_status tri_executor_create(struct tri_model *model, const struct tri_rank_schedule *schedule,
                                tri_executor **executor);
 void tri_executor_destroy(tri_executor **executor);

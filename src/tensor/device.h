@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The device table: allocate, copy, map, queue, event. tensor/host/ is plain memory, where a queue
- * runs at once and map returns the address itself. A queue carries the rank's team. Device memory is
- * touched on the host only between map and unmap.
+ * runs at once and map returns the address itself. A queue carries the rank's team. Device memory
+ * is touched on the host only between map and unmap.
  */
 #pragma once
 

@@ -21,7 +21,7 @@ void tri_storage_paint(tri_storage *storage);
 /* One past the highest byte that differs from the paint. */
 size_t tri_storage_highest(const tri_storage *storage);
 /* Makes any access to bytes offset .. offset+bytes-1 an error of the address sanitizer until the
-   storage ends or they are opened again; bytes go from a multiple of 8 to a multiple of 8 or the end.
-   Nothing without that sanitizer or off the host. */
+   storage ends or they are opened again; bytes go from a multiple of 8 to a multiple of 8 or the
+   end. Nothing without that sanitizer or off the host. */
 void tri_storage_close_gap(tri_storage *storage, size_t offset, size_t bytes);
 void tri_storage_open_gap(tri_storage *storage, size_t offset, size_t bytes);

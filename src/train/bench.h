@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Times whole training steps on random tokens, in alternation with plain matrix products on the same team,
- * so that a machine whose speed drifts gives an honest share.
+ * Times whole training steps on random tokens, in alternation with plain matrix products on the
+ * same team, so that a machine whose speed drifts gives an honest share.
  */
 #pragma once
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A case directory: a model with inputs and what another framework made of them. docs/FORMATS.md has the
- * form: model/ (a Hugging Face directory), input.safetensors (input_ids, labels [b, s] int64 of batch 1, *_2 of
- * batch 2; labels are shifted, -100: ignored), expected.safetensors (logits [b, s, V], token_loss [b, s], and
- * the gradient of the mean loss per file tensor), case.json (mean loss, gradient norm, training curve).
+ * A case directory: a model with inputs and what another framework made of them. docs/FORMATS.md
+ * has the form: model/ (a Hugging Face directory), input.safetensors (input_ids, labels [b, s]
+ * int64 of batch 1, *_2 of batch 2; labels are shifted, -100: ignored), expected.safetensors
+ * (logits [b, s, V], token_loss [b, s], and the gradient of the mean loss per file tensor),
+ * case.json (mean loss, gradient norm, training curve).
  */
 #pragma once
 

@@ -15,8 +15,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Bounds with room for another order of summation in fp32: five to fifty times what float32 and float64 of the
-   same framework differ by. */
+/* Bounds with room for another order of summation in fp32: five to fifty times what float32 and
+   float64 of the same framework differ by. */
 static const struct {
     double logits, token_loss, mean_loss; /* absolute */
     double gradient;                      /* relative L2 per tensor */
@@ -160,7 +160,8 @@ static tri_status compare_forward(struct comparison *comparison)
 
 /* ---- gradients ---- */
 
-/* Runs forward and backward of batch 1 and leaves the gradient of the mean loss in the gradient buffers. */
+/* Runs forward and backward of batch 1 and leaves the gradient of the mean loss in the gradient
+   buffers. */
 static tri_status make_gradients(struct comparison *comparison)
 {
     struct tri_session *session = comparison->session;

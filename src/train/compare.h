@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Holds trine against another framework: runs a case directory (train/case.h) on any grid and prints the
- * largest difference per quantity, tensor and step beside the tolerance.
+ * Holds trine against another framework: runs a case directory (train/case.h) on any grid and
+ * prints the largest difference per quantity, tensor and step beside the tolerance.
  */
 #pragma once
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Feeds a session from token files: opens one part of the data (training, validation, test) and gives this
- * rank's microbatches of any step. What it gives is a function of consumed samples alone, so a resumed run
- * sees the same samples, on any grid.
+ * Feeds a session from token files: opens one part of the data (training, validation, test) and
+ * gives this rank's microbatches of any step. What it gives is a function of consumed samples
+ * alone, so a resumed run sees the same samples, on any grid.
  */
 #pragma once
 

@@ -37,7 +37,8 @@ tri_status tri_launch_run(const struct tri_launch *launch, tri_rank_fn *body, vo
     return run_one(launch, world, body, arg);
 }
 
-/* The rank with the cause speaks; ranks that only learned of it stay quiet, unless nobody else spoke. */
+/* The rank with the cause speaks; ranks that only learned of it stay quiet, unless nobody else
+   spoke. */
 static void gather_records(tri_error **errs, int num, tri_error *err)
 {
     bool spoken = false;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a run says about itself: a line per log interval and a JSON object per iteration. Rank 0 only. Lines
- * go to a sink of the caller; the JSON file is opened here, and every number in it is finite or null.
+ * What a run says about itself: a line per log interval and a JSON object per iteration. Rank 0
+ * only. Lines go to a sink of the caller; the JSON file is opened here, and every number in it is
+ * finite or null.
  */
 #pragma once
 
@@ -14,8 +15,8 @@ typedef struct tri_metrics tri_metrics;
 
 tri_status tri_metrics_create(const struct tri_session *session,
                               const struct tri_observer *observer, tri_metrics **metrics);
-/* limit: measured FLOP/s of the machine's matrix product over all ranks; lines give the share of it from
-   here on. */
+/* limit: measured FLOP/s of the machine's matrix product over all ranks; lines give the share of
+   it from here on. */
 void tri_metrics_set_limit(tri_metrics *metrics, double limit);
 void tri_metrics_destroy(tri_metrics **metrics);
 
@@ -27,5 +28,6 @@ void tri_metrics_flush(tri_metrics *metrics, const struct tri_progress *progress
 void tri_metrics_line(const tri_metrics *metrics, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* FLOP/s of a matrix product on all ranks at once, summed; about 0.1 s. Collective over the world. */
+/* FLOP/s of a matrix product on all ranks at once, summed; about 0.1 s. Collective over the
+   world. */
 tri_status tri_measure_limit(struct tri_session *session, double *flops_per_second);

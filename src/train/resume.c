@@ -104,8 +104,8 @@ static tri_status list_params(tri_session_state *state, struct tri_state_list *l
     return TRI_OK;
 }
 
-/* This rank's shards of the gradients (moment -1) or of a moment; without sharding all dp ranks hold the
-   same and the first writes. */
+/* This rank's shards of the gradients (moment -1) or of a moment; without sharding all dp ranks
+   hold the same and the first writes. */
 static tri_status list_shards(tri_session_state *state, struct tri_state_list *list, int moment)
 {
     struct tri_session *session = state->session;

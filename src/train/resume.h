@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A session's state to disk and back: turns the model's parameters and the optimizer's moments into lists of
- * named pieces for checkpoint/, and progress and options into its state file.
+ * A session's state to disk and back: turns the model's parameters and the optimizer's moments into
+ * lists of named pieces for checkpoint/, and progress and options into its state file.
  */
 #pragma once
 
@@ -21,12 +21,14 @@ tri_status tri_session_state_save(tri_session_state *state, const struct tri_pro
 tri_status tri_session_state_load_weights(tri_session_state *state, const char *dir);
 
 /*
- * Takes up what the options ask for: the checkpoint to resume from (parameters, moments, progress; *schedule
- * is compared, or replaced where the options say so), a Hugging Face directory (parameters), or nothing
- * (initial values). *found tells whether progress was taken up. Collective over the world.
+ * Takes up what the options ask for: the checkpoint to resume from (parameters, moments, progress;
+ * *schedule is compared, or replaced where the options say so), a Hugging Face directory
+ * (parameters), or nothing (initial values). *found tells whether progress was taken up. Collective
+ * over the world.
  */
 tri_status tri_session_state_start(tri_session_state *state, struct tri_progress *progress,
                                    struct tri_lr_schedule *schedule, bool *found);
 
-/* Writes gradients as if they were weights, in the family's files, below dir. Collective over the world. */
+/* Writes gradients as if they were weights, in the family's files, below dir. Collective over
+   the world. */
 tri_status tri_session_state_write_grads(tri_session_state *state, const char *folder);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A request that is put together piece by piece. The values as given are kept apart from the completed
- * config, so that a value given later still counts for what is derived from it.
+ * A request that is put together piece by piece. The values as given are kept apart from the
+ * completed config, so that a value given later still counts for what is derived from it.
  */
 #include "train/run_config.h"
 

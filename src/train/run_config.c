@@ -90,8 +90,8 @@ static tri_status parse_shape(const char *path, struct tri_gpt_config *shape, tr
     return status;
 }
 
-/* The same. Faults of a file are no faults of the request: they are TRI_IO, whatever the reader called
-   them. */
+/* The same. Faults of a file are no faults of the request: they are TRI_IO, whatever the reader
+   called them. */
 static tri_status read_shape(const char *from, struct tri_gpt_config *shape, tri_error *err)
 {
     char path[TRI_OPTION_TEXT + 16];
@@ -107,7 +107,8 @@ static tri_status read_shape(const char *from, struct tri_gpt_config *shape, tri
     return status;
 }
 
-/* Every value that the file or a flag gave, so that it can be laid over a shape that was read later. */
+/* Every value that the file or a flag gave, so that it can be laid over a shape that was read
+   later. */
 static void overlay(const struct tri_option_binding *given, void *onto)
 {
     for (int r = 0; r < given->table->num_rows; r++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A run's request: every option of every section, read from the run file and the flags by one machinery.
- * Owns nothing; filled once in cli/, copied freely, the same on every rank.
+ * A run's request: every option of every section, read from the run file and the flags by one
+ * machinery. Owns nothing; filled once in cli/, copied freely, the same on every rank.
  */
 #pragma once
 
@@ -36,16 +36,16 @@ const struct tri_option_table *const *tri_run_tables(void);
 int tri_run_bind(struct tri_run_config *config, struct tri_option_binding *bindings);
 
 void tri_run_config_set_defaults(struct tri_run_config *config);
-/* What follows once all values are given: the shape of a config.json, with the given fields over it, the
-   short forms, and the fields derived from others. bindings are those of tri_run_bind() with their origins,
-   bound to config. */
+/* What follows once all values are given: the shape of a config.json, with the given fields over
+   it, the short forms, and the fields derived from others. bindings are those of tri_run_bind()
+   with their origins, bound to config. */
 tri_status tri_run_config_complete(const struct tri_option_binding *bindings,
                                    const struct tri_shape_short *given,
                                    struct tri_run_config *config, tri_error *err);
 /*
- * Reads RUN.yaml (the first positional word) and flags over it, and fills shape fields from config.json
- * where asked. own adds a command's own table (may be NULL). All problems are added to err.
- * TRI_IO: only the file of the shape is at fault.
+ * Reads RUN.yaml (the first positional word) and flags over it, and fills shape fields from
+ * config.json where asked. own adds a command's own table (may be NULL). All problems are added to
+ * err. TRI_IO: only the file of the shape is at fault.
  */
 tri_status tri_run_config_read(int argc, char **argv, struct tri_option_binding *own,
                                struct tri_run_config *config, tri_error *err);

@@ -127,7 +127,8 @@ static tri_status find_backends(struct tri_kernel_binding *kernels, tri_error *e
     return TRI_OK;
 }
 
-/* Processes that were started with different options or builds would wait for each other or worse. */
+/* Processes that were started with different options or builds would wait for each other or
+   worse. */
 static tri_status agree_on_request(struct tri_session *session)
 {
     char *text = NULL;

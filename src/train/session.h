@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Everything one rank has while it works: the three answers planned, then built. Training, evaluation,
- * generation and compare all start from a session (trine/session.h makes it). It reads no data and no
- * checkpoint.
+ * Everything one rank has while it works: the three answers planned, then built. Training,
+ * evaluation, generation and compare all start from a session (trine/session.h makes it). It reads
+ * no data and no checkpoint.
  */
 #pragma once
 
@@ -29,16 +29,16 @@ struct tri_session {
 };
 
 /*
- * The pure part: spec and placement of a run on world_size ranks, with every problem added to err. *spec and
- * *placement are set on success; the caller destroys both, placement first. config is completed: derived
- * sizes, global batch, team size.
+ * The pure part: spec and placement of a run on world_size ranks, with every problem added to err.
+ * *spec and *placement are set on success; the caller destroys both, placement first. config is
+ * completed: derived sizes, global batch, team size.
  */
 tri_status tri_run_plan(struct tri_run_config *config, const struct tri_hooks *hooks,
                         int world_size, bool forward_only, int64_t cache_length, tri_error *err,
                         struct tri_model_spec **spec, struct tri_placement **placement);
 
-/* True on the rank that reports: the first tensor-parallel rank of the last stage has the loss, but the line
-   is printed by rank 0, which gets it by the step's reduction. */
+/* True on the rank that reports: the first tensor-parallel rank of the last stage has the loss,
+   but the line is printed by rank 0, which gets it by the step's reduction. */
 static inline bool tri_session_is_reporter(const struct tri_session *session)
 {
     return session->world->rank == 0;

@@ -62,8 +62,8 @@ static tri_status run_schedule(struct tri_session *session, const struct tri_bat
     return tri_executor_run(session->train_executor, execution);
 }
 
-/* A non-finite gradient ends the run; the rank that holds it names it, the others learn that it was not
-   them. */
+/* A non-finite gradient ends the run; the rank that holds it names it, the others learn that it
+   was not them. */
 static tri_status refuse_non_finite(struct tri_session *session, int64_t iteration)
 {
     tri_status mine = tri_optimizer_check_finite(session->model, iteration);

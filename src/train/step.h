@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One training step, each line one phase: zero gradients, run the schedule, finish gradients, agree on loss
- * and norm, clip, update, make the parameters whole. A step allocates nothing.
+ * One training step, each line one phase: zero gradients, run the schedule, finish gradients, agree
+ * on loss and norm, clip, update, make the parameters whole. A step allocates nothing.
  */
 #pragma once
 
@@ -44,12 +44,13 @@ struct tri_step_result {
     bool stop; /* some rank was asked to stop */
 };
 
-/* Runs one step and advances progress. stop_asked: this rank was asked to stop. Collective over the world. */
+/* Runs one step and advances progress. stop_asked: this rank was asked to stop. Collective over
+   the world. */
 tri_status tri_step_run(struct tri_session *session, const struct tri_batch_source *source,
                         const struct tri_lr_schedule *schedule, bool stop_asked,
                         struct tri_progress *progress, struct tri_step_result *result);
 
-/* Adds the loss terms of the last stage over pp and dp: values[0] becomes the sum of token losses, values[1]
-   the number of valid tokens, on every rank. Collective over the world. */
+/* Adds the loss terms of the last stage over pp and dp: values[0] becomes the sum of token
+   losses, values[1] the number of valid tokens, on every rank. Collective over the world. */
 tri_status tri_step_total_loss(struct tri_session *session, const struct tri_loss_term *term,
                                double values[2]);

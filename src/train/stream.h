@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A token file in order: consecutive windows of seq_length tokens, each predicting the token after it, from
- * the file's first token on. Nothing is shuffled and nothing is left out but what lies behind the last whole
- * window (a shorter last window is filled up with ignored labels). For evaluation.
+ * A token file in order: consecutive windows of seq_length tokens, each predicting the token after
+ * it, from the file's first token on. Nothing is shuffled and nothing is left out but what lies
+ * behind the last whole window (a shorter last window is filled up with ignored labels). For
+ * evaluation.
  */
 #pragma once
 
@@ -21,8 +22,8 @@ int64_t tri_stream_labels(const tri_stream *stream);
 /* The k-th label, k below tri_stream_labels(). */
 int32_t tri_stream_label(const tri_stream *stream, int64_t k);
 const struct tri_batch_source *tri_stream_source(const tri_stream *stream);
-/* Keeps every token's loss from now on; *losses has tri_stream_labels() entries, filled on rank 0 by
-   tri_stream_collect() after the evaluation. */
+/* Keeps every token's loss from now on; *losses has tri_stream_labels() entries, filled on rank
+   0 by tri_stream_collect() after the evaluation. */
 tri_status tri_stream_keep_losses(tri_stream *stream);
 /* Borrowed; collective over the world. */
 tri_status tri_stream_collect(tri_stream *stream, const float **losses);

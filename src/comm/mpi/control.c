@@ -7,8 +7,8 @@
  * answer are named, in all survivors.
  *
  * MPI_Abort() is never called: it would end the survivors before they have said what they know.
- * Instead every rank leaves in order (world.c), and when somebody is stuck the processes end without
- * MPI_Finalize(), upon which the launcher ends those that are left.
+ * Instead every rank leaves in order (world.c), and when somebody is stuck the processes end
+ * without MPI_Finalize(), upon which the launcher ends those that are left.
  */
 #include "comm/mpi/engine.h"
 

@@ -2,8 +2,8 @@
 /*
  * One rank per process over any MPI-3: what the files of this folder share.
  *
- * Every operation is a small program of phases; a phase posts non-blocking messages and the next one
- * begins when all of them are done. Sums never go through MPI's own reduction:
+ * Every operation is a small program of phases; a phase posts non-blocking messages and the next
+ * one begins when all of them are done. Sums never go through MPI's own reduction:
  *
  *     all_reduce      phase 0   part p of every buffer goes to member p (staged there)
  *                     phase 1   member p sums its part in rank order and sends it to all

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Groups over MPI: each has a communicator of its own. MPI_Comm_create_group() waits for all members
- * without a time limit, so they pass a barrier of ours first, which names who does not come.
+ * Groups over MPI: each has a communicator of its own. MPI_Comm_create_group() waits for all
+ * members without a time limit, so they pass a barrier of ours first, which names who does not
+ * come.
  */
 #include "comm/mpi/engine.h"
 
@@ -84,7 +85,8 @@ tri_status tri_mpi_group_create(tri_world *world, const char *name, const int *r
     return TRI_OK;
 }
 
-/* In a failed world nothing collective is called any more; the communicator ends with the process. */
+/* In a failed world nothing collective is called any more; the communicator ends with the
+   process. */
 void tri_mpi_group_destroy(tri_group *base)
 {
     struct mpi_group *group = (struct mpi_group *)base;

@@ -198,7 +198,8 @@ static tri_status all_to_all_phase(struct mpi_request *request)
     return TRI_OK;
 }
 
-/* Phase k: a token to the member 2^k to the right; after log2(size) phases each has heard of all. */
+/* Phase k: a token to the member 2^k to the right; after log2(size) phases each has heard of
+   all. */
 static tri_status barrier_phase(struct mpi_request *request)
 {
     static const char token = 1;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Requests: their messages and staging, moving them along, and waiting with the time limit. Requests
- * belong to the world and keep what they have allocated; an operation takes the free one whose
- * staging fits best, so that staging grows to what operations under way at once need, and stays.
+ * Requests: their messages and staging, moving them along, and waiting with the time limit.
+ * Requests belong to the world and keep what they have allocated; an operation takes the free one
+ * whose staging fits best, so that staging grows to what operations under way at once need, and
+ * stays.
  */
 #include "comm/mpi/engine.h"
 

@@ -2,8 +2,9 @@
 /*
  * The world over MPI: starts MPI when nobody has, and ends it only then. A run that went well ends
  * with a barrier that has the time limit, then MPI_Finalize(). In a failed run every rank says that
- * it leaves and waits a little for the others to say so: when all have, MPI_Finalize() is safe; when
- * somebody is stuck it would hang, so the process ends without it and the launcher ends the rest.
+ * it leaves and waits a little for the others to say so: when all have, MPI_Finalize() is safe;
+ * when somebody is stuck it would hang, so the process ends without it and the launcher ends the
+ * rest.
  */
 #include "comm/mpi/engine.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One rank and no messages: every collective is a copy from in to out, or nothing, and is done when
- * begin returns. A message to oneself waits in its channel until its partner begins; whichever comes
- * second does the copy. Every backend hands out this group when a group has one member, so that no
- * user needs a special case.
+ * begin returns. A message to oneself waits in its channel until its partner begins; whichever
+ * comes second does the copy. Every backend hands out this group when a group has one member, so
+ * that no user needs a special case.
  *
  * What a backend owes: a world (rank, size, destroy, abandon, staging_bytes, is_failed), group
  * creation, one begin per operation with the checks of comm/backend.h, end, test, and the table in

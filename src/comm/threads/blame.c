@@ -49,8 +49,8 @@ static void blame_add(struct blame *blame, struct threads_op *op, int *missing)
     }
 }
 
-/* Fills found with the ranks at the end of the chains that start at op. Without such ranks (all wait
-   in a circle) found is what op misses. */
+/* Fills found with the ranks at the end of the chains that start at op. Without such ranks (all
+   wait in a circle) found is what op misses. */
 static void blame_search(struct threads_shared *shared, struct threads_op *op, struct blame *blame,
                          int *missing)
 {

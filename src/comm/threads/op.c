@@ -286,8 +286,9 @@ tri_status tri_threads_end(tri_group *group, tri_request **request)
         bool is_awake = tri_threads_sleep(shared, sleeper, op, seen, deadline);
         if (is_awake)
             continue;
-        /* Once all have begun the work runs and ends by itself: only absence is a failure. Who wakes
-           long after its deadline was stopped itself, with all others, and gives them time again. */
+        /* Once all have begun the work runs and ends by itself: only absence is a failure. Who
+           wakes long after its deadline was stopped itself, with all others, and gives them time
+           again. */
         if (atomic_load(&op->has_all) || tri_clock_seconds() > deadline + LATE_SECONDS)
             deadline = tri_clock_seconds() + shared->time_limit_seconds;
         else

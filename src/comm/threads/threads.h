@@ -3,10 +3,10 @@
  * Ranks as threads of one process: what the files of this folder share.
  *
  * An operation is a record (struct threads_op) that its members fill one after the other at begin
- * with pointers into their own memory. Once all have begun, its work, cut into parts, may be done by
- * any member: whoever waits in end takes its own part first and then those that nobody has taken.
- * Therefore an end needs only that all members have begun, never that they wait too, and no order of
- * ends can lock. A part reads and writes the members' buffers directly:
+ * with pointers into their own memory. Once all have begun, its work, cut into parts, may be done
+ * by any member: whoever waits in end takes its own part first and then those that nobody has
+ * taken. Therefore an end needs only that all members have begun, never that they wait too, and no
+ * order of ends can lock. A part reads and writes the members' buffers directly:
  *
  *     all_reduce, part p         rank 0   rank 1   rank 2
  *       sums in rank order       [..p.] + [..p.] + [..p.]  -> written to all three
@@ -129,8 +129,8 @@ extern const struct tri_comm_ops tri_threads_ops;
 struct threads_sleeper *tri_threads_sleeper(const tri_world *world);
 /* Wakes the rank, or keeps it from going to sleep. */
 void tri_threads_notify(struct threads_shared *shared, int rank);
-/* Returns true when the sleeper's events are no longer seen, false at the deadline. op, if not NULL,
-   is what the rank waits for until tri_threads_wait_over(). */
+/* Returns true when the sleeper's events are no longer seen, false at the deadline. op, if not
+   NULL, is what the rank waits for until tri_threads_wait_over(). */
 bool tri_threads_sleep(struct threads_shared *shared, struct threads_sleeper *sleeper,
                        struct threads_op *op, unsigned seen, double deadline);
 void tri_threads_wait_over(struct threads_sleeper *sleeper);
@@ -141,7 +141,8 @@ void tri_threads_fail(struct threads_shared *shared, enum threads_failure failur
                       const char *text);
 
 /* blame.c */
-/* The rank's deadline has passed while it waits for op: finds who did not come and fails the world. */
+/* The rank's deadline has passed while it waits for op: finds who did not come and fails the
+   world. */
 void tri_threads_lose(tri_world *world, struct threads_op *op);
 
 /* group.c */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a part of an operation does with the members' buffers. Borders of parts depend on count, type
- * and group size alone, but no bit depends on them: every element is reduced by itself in rank
+ * What a part of an operation does with the members' buffers. Borders of parts depend on count,
+ * type and group size alone, but no bit depends on them: every element is reduced by itself in rank
  * order.
  */
 #include "comm/threads/threads.h"

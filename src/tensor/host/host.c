@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Plain memory as a device. Fresh mappings read as zero and cost nothing until touched; a queue runs
- * at once, so there is nothing to finish, and a mapped address is the address itself.
+ * Plain memory as a device. Fresh mappings read as zero and cost nothing until touched; a queue
+ * runs at once, so there is nothing to finish, and a mapped address is the address itself.
  */
 #include "tensor/device.h"
 
