@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Checkpoints: a Hugging Face model directory plus what training needs to go on, written by all ranks at once
- * and readable on any grid. The room sees lists of named state tensors and never the optimizer or the
- * model. docs/FORMATS.md has the bytes.
+ * Checkpoints: a Hugging Face model directory plus what training needs to go on, written by all
+ * ranks at once and readable on any grid. The room sees lists of named state tensors and never the
+ * optimizer or the model. docs/FORMATS.md has the bytes.
  *
  *   SAVE/latest                   name of the newest complete directory
  *   SAVE/iter_0000500/            config.json, generation_config.json, tokenizer files,
@@ -10,8 +10,9 @@
  *   SAVE/iter_0000500/trine/      state.json, checksums.json, optim-NAME*.safetensors
  *   SAVE/.tmp-iter_0000500/       the same while it is being written
  *
- * A visible directory is complete: it is written under the temporary name, synced, and renamed; `latest`
- * is replaced after that. Weight files, index, moments and checksums are the same bytes on every grid.
+ * A visible directory is complete: it is written under the temporary name, synced, and renamed;
+ * `latest` is replaced after that. Weight files, index, moments and checksums are the same bytes on
+ * every grid.
  */
 #pragma once
 
@@ -23,9 +24,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A piece of a tensor that this rank holds. When saving, the pieces with `writes` over all ranks hold every
-   element of every parameter exactly once (padding aside); when loading, too: those pieces are counted
-   in the checksum. A tied copy (spec->tied_copy) stands for the word table. */
+/* A piece of a tensor that this rank holds. When saving, the pieces with `writes` over all ranks
+   hold every element of every parameter exactly once (padding aside); when loading, too: those
+   pieces are counted in the checksum. A tied copy (spec->tied_copy) stands for the word table. */
 struct tri_state_tensor {
     const struct tri_param_spec *spec;
     int tp_rank, tp_size;
@@ -72,8 +73,9 @@ struct tri_checkpoint_save {
 /* Bytes of staging that a rank gives to save and load; the plan counts them. Pure. */
 size_t tri_checkpoint_staging_bytes(void);
 
-/* Writes SAVE/iter_<iteration> and makes it the latest. Either the whole directory is visible afterwards or
-   nothing has changed. Collective over world; all ranks give the same arguments except for the lists. */
+/* Writes SAVE/iter_<iteration> and makes it the latest. Either the whole directory is visible
+   afterwards or nothing has changed. Collective over world; all ranks give the same arguments
+   except for the lists. */
 tri_status tri_checkpoint_save(tri_group *world, const struct tri_checkpoint_save *save,
                                tri_error *err);
 
@@ -86,21 +88,21 @@ struct tri_checkpoint_load {
     void *staging;   /* tri_checkpoint_staging_bytes() */
 };
 
-/* Fills every piece of the lists; vocabulary padding becomes zero. All faults of the directory are added to
-   err. Collective over world. */
+/* Fills every piece of the lists; vocabulary padding becomes zero. All faults of the directory
+   are added to err. Collective over world. */
 tri_status tri_checkpoint_load(tri_group *world, const struct tri_checkpoint_load *load,
                                tri_error *err);
 
-/* The newest checkpoint below folder: *dir is its path, or NULL when folder is missing or holds none. Fails
-   when there is one that is not whole, or when iter_* directories exist without `latest`: neither may be
-   taken for a fresh start. Local. */
+/* The newest checkpoint below folder: *dir is its path, or NULL when folder is missing or holds
+   none. Fails when there is one that is not whole, or when iter_* directories exist without
+   `latest`: neither may be taken for a fresh start. Local. */
 tri_status tri_checkpoint_find_latest(const char *folder, tri_arena *arena, tri_error *err,
                                       const char **dir);
 /* The checkpoint of a given iteration; fails with a list of what exists. Local. */
 tri_status tri_checkpoint_find_step(const char *folder, int64_t iteration, tri_arena *arena,
                                     tri_error *err, const char **dir);
-/* path itself when it is a model directory (has config.json), else its newest checkpoint; fails when there
-   is neither. Local. */
+/* path itself when it is a model directory (has config.json), else its newest checkpoint; fails
+   when there is neither. Local. */
 tri_status tri_checkpoint_resolve(const char *path, tri_arena *arena, tri_error *err,
                                   const char **dir);
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A checksum that ranks compute in parts and add up in any order. For 32-bit words w[i], i counted over
- * the whole tensor (or file):
+ * A checksum that ranks compute in parts and add up in any order. For 32-bit words w[i], i counted
+ * over the whole tensor (or file):
  *
  *   sum = sum over i of (w[i] + 1) * a(i mod 1024) * b(i / 1024)    mod 2^64
  *   a(j) = (mix(j) >> 32) | 1,  b(k) = mix(2^32 + k) | 1,  mix = the finaliser of splitmix64
  *
- * Both factors are odd, so a single changed word always changes the sum; swapped, shifted or cleared
- * blocks do with all but 2^-60 of chance. It guards against torn copies and bad disks, not
- * against a forger. Words are little-endian; bytes that do not fill the last word count as zeros, and
- * the length is stored beside the sum.
+ * Both factors are odd, so a single changed word always changes the sum; swapped, shifted or
+ * cleared blocks do with all but 2^-60 of chance. It guards against torn copies and bad disks, not
+ * against a forger. Words are little-endian; bytes that do not fill the last word count as zeros,
+ * and the length is stored beside the sum.
  */
 #pragma once
 

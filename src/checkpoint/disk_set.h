@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a model looks like on disk: its list of file tensors, for the weights by its family's table, for a
- * moment one tensor per logical parameter, and how they are dealt out to files. Everything follows from
- * the model and the size limit, never from the grid, so all ranks know every byte's place before any data
- * exists. Lives in an arena; pure.
+ * What a model looks like on disk: its list of file tensors, for the weights by its family's table,
+ * for a moment one tensor per logical parameter, and how they are dealt out to files. Everything
+ * follows from the model and the size limit, never from the grid, so all ranks know every byte's
+ * place before any data exists. Lives in an arena; pure.
  */
 #pragma once
 
@@ -52,8 +52,9 @@ tri_status tri_disk_set_weights(const struct tri_checkpoint_model *model, tri_ar
 /* One tensor per parameter, under its logical name. */
 tri_status tri_disk_set_logical(const struct tri_checkpoint_model *model, tri_arena *arena,
                                 tri_error *err, struct tri_disk_set *set);
-/* Deals the tensors to files in model order; a new file begins where the next tensor would exceed limit
-   bytes of data. One file is STEM.safetensors, several are STEM-00001-of-0000n.safetensors. */
+/* Deals the tensors to files in model order; a new file begins where the next tensor would
+   exceed limit bytes of data. One file is STEM.safetensors, several are
+   STEM-00001-of-0000n.safetensors. */
 tri_status tri_disk_set_split(struct tri_disk_set *set, const char *stem, int64_t limit,
                               tri_arena *arena, tri_error *err);
 /* Index of the parameter with that logical name; -1 if there is none. */

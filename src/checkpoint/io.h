@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Files and folders for checkpoints: whole reads and writes with EINTR and short counts handled, durable
- * names, copies, and the removal of a folder tree. Every failure is added to the record with the path
- * and the system's cause ("no space left on device", "permission denied"). Descriptors are never 0, 1
- * or 2: a closed stdout must not make a checkpoint file of the next line printed. All calls are local.
+ * Files and folders for checkpoints: whole reads and writes with EINTR and short counts handled,
+ * durable names, copies, and the removal of a folder tree. Every failure is added to the record
+ * with the path and the system's cause ("no space left on device", "permission denied").
+ * Descriptors are never 0, 1 or 2: a closed stdout must not make a checkpoint file of the next line
+ * printed. All calls are local.
  */
 #pragma once
 

@@ -4,8 +4,8 @@
 
 #include "base/json.h"
 
-/* The text of root with indent 2 and a line end, as Python's json.dump(indent=2) writes it; the caller's
-   to free(). sort: keys in order of names, else as they were set. */
+/* The text of root with indent 2 and a line end, as Python's json.dump(indent=2) writes it; the
+   caller's to free(). sort: keys in order of names, else as they were set. */
 tri_status tri_json_io_format(const json_t *root, bool sort, tri_error *err, char **text);
 /* Writes it to path and syncs. */
 tri_status tri_json_io_write(const char *path, const json_t *root, bool sort, tri_error *err);

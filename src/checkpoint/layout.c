@@ -76,8 +76,8 @@ static int range_strips(const struct tri_local_range *range, struct strip strips
     return num;
 }
 
-/* The range as rows [top, bottom] of the local tensor, the top row from column head on, the bottom row
-   up to column tail (exclusive). */
+/* The range as rows [top, bottom] of the local tensor, the top row from column head on, the
+   bottom row up to column tail (exclusive). */
 struct window {
     int64_t top, bottom, head, tail;
     int64_t cols;      /* local */
@@ -105,8 +105,8 @@ static void add_tile(struct tri_tile *tiles, int *num, struct tri_tile tile)
     tiles[(*num)++] = tile;
 }
 
-/* Local rows [lo, hi] and columns [c0, c1) of the window, all of them within the range. shift is the file row
-   (counted in disk's rows) of local row 0. */
+/* Local rows [lo, hi] and columns [c0, c1) of the window, all of them within the range. shift is
+   the file row (counted in disk's rows) of local row 0. */
 static void add_block(struct tri_tile *tiles, int *num, const struct window *w,
                       const struct tri_disk_tensor *disk, int64_t shift, int64_t lo, int64_t hi,
                       int64_t c0, int64_t c1)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Index arithmetic between a tensor in a file and the elements of a logical parameter that a rank holds.
- * Pure; allocates nothing.
+ * Index arithmetic between a tensor in a file and the elements of a logical parameter that a rank
+ * holds. Pure; allocates nothing.
  *
  *   logical parameter [R, C] (C is 1 for a vector), unpadded
  *     file side   rows [row_first, row_first + rows), stored [rows, C], or [C, rows] when transposed
@@ -57,8 +57,8 @@ int tri_layout_tiles(const struct tri_local_range *range, const struct tri_disk_
                      struct tri_tile tiles[TRI_MAX_TILES]);
 /* Number of elements that they share. */
 int64_t tri_layout_shared(const struct tri_local_range *range, const struct tri_disk_tensor *disk);
-/* The part of the range that is vocabulary padding: elements [*first, *first + *count), counted from the
-   range's first; *count is 0 when there is none. */
+/* The part of the range that is vocabulary padding: elements [*first, *first + *count), counted
+   from the range's first; *count is 0 when there is none. */
 void tri_layout_padding(const struct tri_local_range *range, int64_t *first, int64_t *count);
 /* Rows and columns of the tp-local tensor. */
 void tri_layout_local_dims(const struct tri_param_spec *spec, int tp_size, int64_t *rows,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finding checkpoints. "None", "broken" and "found" are three answers: a directory that is there but not whole
- * is a failure, never a fresh start.
+ * Finding checkpoints. "None", "broken" and "found" are three answers: a directory that is there
+ * but not whole is a failure, never a fresh start.
  */
 #include "checkpoint/checkpoint.h"
 

@@ -40,8 +40,8 @@ tri_status tri_publish_plan(const char *folder, int64_t iteration, tri_arena *ar
     return TRI_OK;
 }
 
-/* An old directory that was moved aside just before its run died goes back to its place when nothing is there;
-   otherwise it has been replaced and goes. Half-written ones go. */
+/* An old directory that was moved aside just before its run died goes back to its place when
+   nothing is there; otherwise it has been replaced and goes. Half-written ones go. */
 static tri_status publish_clean(const struct tri_publish *publish, tri_arena *arena, tri_error *err)
 {
     const char *const *names;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reading safetensors headers: JSON by jansson (which checks UTF-8, depth and double keys), everything
- * else here. safetensors.h has the format.
+ * Reading safetensors headers: JSON by jansson (which checks UTF-8, depth and double keys),
+ * everything else here. safetensors.h has the format.
  */
 #include "checkpoint/safetensors.h"
 
@@ -199,7 +199,8 @@ static int tensor_compare_name(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
-/* In order of place, each tensor begins where the one before ends, and the last ends with the file. */
+/* In order of place, each tensor begins where the one before ends, and the last ends with the
+   file. */
 static tri_status header_check_places(const struct header_check *check,
                                       struct tri_safetensors_tensor *tensors, int num)
 {

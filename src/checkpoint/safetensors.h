@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Safetensors files. The reader trusts nothing: every length, offset, shape and name is checked before use,
- * and each fault is added to the record with file, byte, what was expected and what was found.
+ * Safetensors files. The reader trusts nothing: every length, offset, shape and name is checked
+ * before use, and each fault is added to the record with file, byte, what was expected and what was
+ * found.
  *
  *   byte 0        u64 N, little-endian: bytes of the header, at most 100,000,000
  *   byte 8        JSON object, first byte '{', may end in blanks:
@@ -10,8 +11,8 @@
  *   byte 8 + N    tensors, row-major, little-endian, offsets counted from here, without holes,
  *                 overlaps or tail; a dim of 0 holds no bytes, shape [] is one element
  *
- * The writer lays the whole file out before any data exists: tensors sorted by name, compact JSON, the
- * header filled up with blanks to a multiple of 8.
+ * The writer lays the whole file out before any data exists: tensors sorted by name, compact JSON,
+ * the header filled up with blanks to a multiple of 8.
  */
 #pragma once
 
@@ -53,8 +54,8 @@ struct tri_safetensors {
     const char *const *metadata; /* key, value, key, value, ... */
 };
 
-/* Opens and checks path; all faults of the file are added to err. What the result points to lives in
-   arena; close it with tri_safetensors_close(). Local. */
+/* Opens and checks path; all faults of the file are added to err. What the result points to
+   lives in arena; close it with tri_safetensors_close(). Local. */
 tri_status tri_safetensors_open(const char *path, tri_arena *arena, tri_error *err,
                                 struct tri_safetensors *file);
 /* The check alone, on bytes already in memory (the fuzzer's door); fd of the result is -1. */

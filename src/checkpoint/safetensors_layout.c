@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The writer's half of safetensors: header and offsets of a file, computed before any data exists. */
+/* The writer's half of safetensors: header and offsets of a file, computed before any data
+   exists. */
 #include "checkpoint/safetensors.h"
 
 #include <stdio.h>

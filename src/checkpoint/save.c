@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Saving. Rank 0 makes the temporary directory with every file at its full size; all ranks write their own
- * bytes; rank 0 adds checksums and index, renames, and moves `latest`. Between these steps all ranks agree, so
- * that a failure anywhere ends in no change at all.
+ * Saving. Rank 0 makes the temporary directory with every file at its full size; all ranks write
+ * their own bytes; rank 0 adds checksums and index, renames, and moves `latest`. Between these
+ * steps all ranks agree, so that a failure anywhere ends in no change at all.
  */
 #include "checkpoint/checkpoint.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opening the weight files of a directory; source.h. source_match.c holds the search for tensors. */
+/* Opening the weight files of a directory; source.h. source_match.c holds the search for
+   tensors. */
 #include "checkpoint/source.h"
 
 #include "checkpoint/io.h"

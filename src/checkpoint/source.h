@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The safetensors files of a directory, opened and checked: one model.safetensors, or the shards that
- * model.safetensors.index.json names, or a given list. Everything wrong is added to the record; a source
- * with broken files is still good for listing what else is wrong. Local.
+ * The safetensors files of a directory, opened and checked: one model.safetensors, or the shards
+ * that model.safetensors.index.json names, or a given list. Everything wrong is added to the
+ * record; a source with broken files is still good for listing what else is wrong. Local.
  */
 #pragma once
 
@@ -40,11 +40,11 @@ struct tri_source_place {
 };
 
 /*
- * Finds every tensor of set in source and checks names, shapes and dtypes strictly: missing, unexpected,
- * doubly present and misshapen tensors are all added to err. family NULL: names are taken as they are;
- * else its prefix may be missing, its ignored patterns are counted with a note, and the output layer of a
- * tied model may be there when it equals the word table (compare_tied: look at its values, too).
- * places has room for set->num_tensors.
+ * Finds every tensor of set in source and checks names, shapes and dtypes strictly: missing,
+ * unexpected, doubly present and misshapen tensors are all added to err. family NULL: names are
+ * taken as they are; else its prefix may be missing, its ignored patterns are counted with a note,
+ * and the output layer of a tied model may be there when it equals the word table (compare_tied:
+ * look at its values, too). places has room for set->num_tensors.
  */
 tri_status tri_source_match(const struct tri_source *source, const struct tri_disk_set *set,
                             const struct tri_family *family, bool compare_tied, tri_arena *arena,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tiles through the staging buffer. A tile goes in pieces of some runs, or of a part of one run when a
- * single run is larger than the buffer. In the buffer the runs of a piece have a pitch of their own.
+ * Tiles through the staging buffer. A tile goes in pieces of some runs, or of a part of one run
+ * when a single run is larger than the buffer. In the buffer the runs of a piece have a pitch of
+ * their own.
  */
 #include "checkpoint/transfer.h"
 
@@ -21,8 +22,9 @@ struct piece {
     int64_t first, num, skip, count;
 };
 
-/* to[a, b] = from[a, b] over a block of num_a x num_b, through a small copy that is transposed in the first
-   level cache: rows whose distance is a multiple of a page would evict each other there. */
+/* to[a, b] = from[a, b] over a block of num_a x num_b, through a small copy that is transposed
+   in the first level cache: rows whose distance is a multiple of a page would evict each other
+   there. */
 static void copy_block(float *to, int64_t to_a, int64_t to_b, const float *from, int64_t from_a,
                        int64_t from_b, int64_t num_a, int64_t num_b)
 {
@@ -35,8 +37,8 @@ static void copy_block(float *to, int64_t to_a, int64_t to_b, const float *from,
             to[a * to_a + b * to_b] = block[b][a];
 }
 
-/* Copies runs between memory (local) and buffer in square blocks: the side that is strided then touches few
-   lines at a time. to_buffer tells the direction. */
+/* Copies runs between memory (local) and buffer in square blocks: the side that is strided then
+   touches few lines at a time. to_buffer tells the direction. */
 static void piece_copy(const struct tri_tile *tile, const struct piece *piece, float *local,
                        float *buffer, int64_t buffer_pitch, bool to_buffer)
 {
@@ -66,8 +68,8 @@ static void piece_copy(const struct tri_tile *tile, const struct piece *piece, f
     }
 }
 
-/* The next piece of tile behind *piece of at most room elements, runs taking pitch elements each. False
-   at the end. Begin with a piece of zeros. */
+/* The next piece of tile behind *piece of at most room elements, runs taking pitch elements
+   each. False at the end. Begin with a piece of zeros. */
 static bool piece_next(const struct tri_tile *tile, int64_t room, int64_t pitch,
                        struct piece *piece)
 {
@@ -175,8 +177,8 @@ static void convert(enum tri_dtype dtype, const void *raw, float *out, int64_t n
     }
 }
 
-/* Reads num runs into buffer (floats, pitch *buffer_pitch): in one go with the gaps when those are small,
-   else run by run. 16-bit types are read behind the room of the floats and converted. */
+/* Reads num runs into buffer (floats, pitch *buffer_pitch): in one go with the gaps when those
+   are small, else run by run. 16-bit types are read behind the room of the floats and converted. */
 static tri_status read_runs(const struct tri_transfer *transfer, int fd, const char *path,
                             enum tri_dtype dtype, int64_t begin, int64_t file, int64_t file_pitch,
                             int64_t buffer_pitch, int64_t num, int64_t count)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Moving elements between a file tensor and the range of a parameter that a rank holds, tile by tile
- * (layout.h), through a bounded buffer where runs are small, strided or of another type. A writer writes
- * exactly its own bytes. A reader may also read the small gaps between its runs. Both add the checksum of
- * their elements to *sum (fp32 files). Local.
+ * Moving elements between a file tensor and the range of a parameter that a rank holds, tile by
+ * tile (layout.h), through a bounded buffer where runs are small, strided or of another type. A
+ * writer writes exactly its own bytes. A reader may also read the small gaps between its runs. Both
+ * add the checksum of their elements to *sum (fp32 files). Local.
  */
 #pragma once
 
