@@ -47,8 +47,12 @@ static void test_all_problems_at_once(void **state)
     c.transformer.attention_dropout = NAN;
     c.transformer.layernorm_epsilon = 0;
     c.transformer.init_method_std = INFINITY;
-    c.transformer.gated_linear_unit = true;
-    c.transformer.activation_func = TRI_ACT_RELU;
+    c.transformer.use_parallel_residual = true;
+    c.transformer.norm_position = TRI_NORM_SANDWICH;
+    c.transformer.residual_multiplier = 0;
+    c.logits_scaling = INFINITY;
+    c.final_logit_softcapping = -1;
+    c.transformer.layer_query_groups = (struct tri_option_list){.num = 2, .value = {5, -1}};
     c.transformer.ffn_hidden_size = -3;
     c.position_embedding_type = TRI_POSITION_ROPE;
     c.rotary_percent = 1.5;
@@ -69,7 +73,12 @@ static void test_all_problems_at_once(void **state)
     assert_true(error_says(err, "'attention_dropout' nan must be"));
     assert_true(error_says(err, "'layernorm_epsilon' 0 must be"));
     assert_true(error_says(err, "'init_method_std' inf must be"));
-    assert_true(error_says(err, "'activation_func' relu"));
+    assert_true(error_says(err, "'use_parallel_residual' goes with 'norm_position' pre only"));
+    assert_true(error_says(err, "'residual_multiplier' 0 must be above 0 and finite; 1 turns"));
+    assert_true(error_says(err, "'logits_scaling' inf must be"));
+    assert_true(error_says(err, "'final_logit_softcapping' -1 must be"));
+    assert_true(error_says(err, "'layer_query_groups' has 2 entries for 0 layers"));
+    assert_true(error_says(err, "'layer_query_groups' 5 of layer 0 is no size that works; use 1, 2"));
     assert_true(error_says(err, "'ffn_hidden_size' -3 is not"));
     assert_true(error_says(err, "'rotary_percent' 1.5 must be"));
     assert_true(error_says(err, "'rotary_base' nan must be"));

@@ -25,20 +25,32 @@
 
 struct tri_exact_sum;
 
-/* What the element-wise nonlinearity is; the gated ones read [.., 2C] = [gate | up] and give [.., C]. */
+/* What the element-wise nonlinearity is; the gated ones, in the same order, read [.., 2C] = [gate | up] and
+   give f(gate) * up, [.., C]. */
 enum tri_activation {
     TRI_ACTIVATION_GELU,      /* exact, by erf */
     TRI_ACTIVATION_GELU_TANH, /* tanh form */
     TRI_ACTIVATION_SILU,
     TRI_ACTIVATION_RELU,
-    TRI_ACTIVATION_SWIGLU, /* silu(gate) * up */
-    TRI_ACTIVATION_GEGLU,  /* exact gelu(gate) * up */
+    TRI_ACTIVATION_QUICK_GELU,   /* x * logistic(1.702 x) */
+    TRI_ACTIVATION_SQUARED_RELU, /* max(x, 0)^2 */
+    TRI_ACTIVATION_GEGLU,
     TRI_ACTIVATION_GEGLU_TANH,
+    TRI_ACTIVATION_SWIGLU,
+    TRI_ACTIVATION_REGLU,
+    TRI_ACTIVATION_QUICK_GEGLU,
+    TRI_ACTIVATION_SQUARED_REGLU,
     TRI_NUM_ACTIVATIONS
 };
 static inline bool tri_activation_is_gated(enum tri_activation kind)
 {
-    return kind >= TRI_ACTIVATION_SWIGLU;
+    return kind >= TRI_ACTIVATION_GEGLU;
+}
+/* f of a gated kind; a plain kind is its own. */
+static inline enum tri_activation tri_activation_inner(enum tri_activation kind)
+{
+    return tri_activation_is_gated(kind) ? (enum tri_activation)(kind - TRI_ACTIVATION_GEGLU)
+                                         : kind;
 }
 
 /* Which mask a dropout uses (base/rng.h). threshold 0: nothing is dropped. Kept elements are scaled by
@@ -58,6 +70,11 @@ struct tri_dropout {
 struct tri_attention {
     float scale; /* of q.k */
     bool causal;
+    float softcap; /* scores s become softcap tanh(s / softcap); 0: they stay */
+    /* One more key, without a value, that every query of a head sees, with a score of its own: [H], or 0
+       for each where the pointer is NULL. It is part of lse. */
+    bool has_sink;
+    const float *sink;
     int64_t window;          /* 0: none */
     int64_t query_offset;    /* position of query 0: keys 0.. are positions 0.., as with a cache */
     const int32_t *segments; /* NULL, or [B, S_k]: id of each key's (and query's) segment */
@@ -66,6 +83,14 @@ struct tri_attention {
     struct tri_dropout dropout;
     int64_t first_head; /* global number of head 0 */
     int64_t seq_length; /* of the full sample, for the row number above */
+};
+
+/* How rope() turns. Pairs of the first sections[0] turn by the first position, those of the next
+   sections[1] by the second, then by the third; all sections 0: every pair by the first. */
+struct tri_rope {
+    const int32_t *positions[3]; /* [B, S] each, host */
+    int64_t sections[3];
+    bool interleaved, inverse;
 };
 
 struct tri_adam {
@@ -117,9 +142,9 @@ struct tri_kernels {
                              struct tri_tensor weight, void *workspace);
     /* In place on x [S, B, H, D] (strided heads): channels pair (k, k + d/2) of the first d =
        2 * columns of table; interleaved: (2k, 2k+1). cos, sin: [positions, d/2]; row of the table =
-       positions[b, s] ([B, S] int32, host). inverse turns the other way (backward). */
+       positions[b, s]. inverse turns the other way (backward). */
     void (*rope)(struct tri_queue *q, struct tri_tensor x, struct tri_tensor cos,
-                 struct tri_tensor sin, const int32_t *positions, bool interleaved, bool inverse);
+                 struct tri_tensor sin, const struct tri_rope *rope);
 
     /* ---- vocabulary-parallel cross entropy; logits [S, B, V] are columns first_column .. of the full
        width, of which columns >= num_valid (global) are padding and count as minus infinity ---- */
@@ -158,6 +183,11 @@ struct tri_kernels {
                                struct tri_tensor query, struct tri_tensor key,
                                struct tri_tensor value, const struct tri_attention *attention,
                                void *workspace);
+
+    /* dsink[h] += -sum over b, i of exp(sink[h] - lse) * (dout . out): the gradient of sinks */
+    void (*attention_sink_backward)(struct tri_queue *q, struct tri_tensor dsink,
+                                    struct tri_tensor dout, struct tri_tensor out,
+                                    struct tri_tensor lse, struct tri_tensor sink);
 
     /* ---- embedding: table [V, C] holds rows first_row .. first_row + V - 1 ---- */
     /* y[S, B, C] = table[ids[b, s] - first_row], 0 where not owned. ids [B, S] int32 host. */

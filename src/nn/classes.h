@@ -11,6 +11,7 @@ extern const struct tri_module_class tri_module_class_column_linear;
 extern const struct tri_module_class tri_module_class_cross_entropy;
 extern const struct tri_module_class tri_module_class_dot_product_attention;
 extern const struct tri_module_class tri_module_class_embedding;
+extern const struct tri_module_class tri_module_class_l2norm;
 extern const struct tri_module_class tri_module_class_layernorm;
 extern const struct tri_module_class tri_module_class_lm_head;
 extern const struct tri_module_class tri_module_class_mlp;

@@ -6,11 +6,13 @@
  * rank sees its S positions, and model/ sums the gradients of weight and bias over tp.
  */
 #include "nn/classes.h"
+#include "nn/norm_weight.h"
 
 struct layernorm {
     struct tri_module base;
     float eps;
-    struct tri_param *weight, *bias;
+    struct tri_norm_weight weight;
+    struct tri_param *bias; /* NULL: none */
     struct tri_row_ref mean, rstd, workspace;
 };
 enum { LAYERNORM_X };
@@ -22,11 +24,15 @@ static tri_status layernorm_forward(tri_module *module, struct tri_slot *slot,
     const int64_t rows[2] = {in->dims[0], in->dims[1]};
     struct tri_tensor mean = tri_row_tensor(&self->mean, slot, 2, rows);
     struct tri_tensor rstd = tri_row_tensor(&self->rstd, slot, 2, rows);
-    struct tri_tensor weight = tri_param_acquire(self->weight);
-    struct tri_tensor bias = tri_param_acquire(self->bias);
+    struct tri_tensor weight =
+        tri_norm_weight_acquire(&self->weight, module, slot, &self->weight.forward);
+    struct tri_tensor bias = {.data = NULL};
+    if (self->bias)
+        bias = tri_param_acquire(self->bias);
     module->kernels->layernorm(module->queue, *out, mean, rstd, *in, weight, bias, self->eps);
-    tri_param_release(self->bias);
-    tri_param_release(self->weight);
+    if (self->bias)
+        tri_param_release(self->bias);
+    tri_norm_weight_release(&self->weight);
     *tri_module_view(module, slot, LAYERNORM_X) = *in;
     return TRI_OK;
 }
@@ -42,11 +48,15 @@ static tri_status layernorm_backward_input(tri_module *module, struct tri_slot *
     const int64_t rows[2] = {x.dims[0], x.dims[1]};
     struct tri_tensor mean = tri_row_tensor(&self->mean, slot, 2, rows);
     struct tri_tensor rstd = tri_row_tensor(&self->rstd, slot, 2, rows);
-    struct tri_tensor weight = tri_param_acquire(self->weight);
-    module->kernels->layernorm_backward(module->queue, *din, tri_param_grad(self->weight),
-                                        tri_param_grad(self->bias), *dout, x, mean, rstd, weight,
+    struct tri_tensor weight =
+        tri_norm_weight_acquire(&self->weight, module, slot, &self->weight.backward);
+    struct tri_tensor dbias = {.data = NULL};
+    if (self->bias)
+        dbias = tri_param_grad(self->bias);
+    module->kernels->layernorm_backward(module->queue, *din, tri_norm_weight_grad(&self->weight),
+                                        dbias, *dout, x, mean, rstd, weight,
                                         tri_row_address(&self->workspace, slot));
-    tri_param_release(self->weight);
+    tri_norm_weight_release(&self->weight);
     return TRI_OK;
 }
 
@@ -64,8 +74,9 @@ static tri_status layernorm_init(struct layernorm *self, struct tri_build *build
                                  const struct tri_norm_params *params)
 {
     self->eps = (float)params->eps;
-    TRI_TRY(tri_build_param(build, &self->base, "weight", &self->weight));
-    TRI_TRY(tri_build_param(build, &self->base, "bias", &self->bias));
+    TRI_TRY(tri_norm_weight_init(&self->weight, build, &self->base, params, true));
+    if (params->bias)
+        TRI_TRY(tri_build_param(build, &self->base, "bias", &self->bias));
     TRI_TRY(tri_build_row(build, &self->base, "mean", &self->mean));
     TRI_TRY(tri_build_row(build, &self->base, "rstd", &self->rstd));
     if (!build->sizing->forward_only)

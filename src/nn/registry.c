@@ -11,6 +11,7 @@ static const struct tri_module_class *const module_classes[] = {
     &tri_module_class_cross_entropy,
     &tri_module_class_dot_product_attention,
     &tri_module_class_embedding,
+    &tri_module_class_l2norm,
     &tri_module_class_layernorm,
     &tri_module_class_lm_head,
     &tri_module_class_mlp,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * RMSNorm over the last dim, [S, B, C] -> [S, B, C]: y = x * rstd * weight, rstd = 1 /
- * sqrt(mean(x^2) + eps).
+ * sqrt(mean(x^2) + eps); "l2norm" is the same without a weight.
  *
  * The smallest complete module. Like every other it owes create, forward, the two halves of
  * backward and a table; it takes its rows and parameters from the unit's record by name and
@@ -10,11 +10,14 @@
  * sums the weight's gradient over tp.
  */
 #include "nn/classes.h"
+#include "nn/norm_weight.h"
+
+#include <string.h>
 
 struct rmsnorm {
     struct tri_module base;
     float eps;
-    struct tri_param *weight;
+    struct tri_norm_weight weight;
     struct tri_row_ref rstd, workspace;
 };
 enum { RMSNORM_X };
@@ -25,9 +28,10 @@ static tri_status rmsnorm_forward(tri_module *module, struct tri_slot *slot,
     struct rmsnorm *self = (struct rmsnorm *)module;
     struct tri_tensor rstd =
         tri_row_tensor(&self->rstd, slot, 2, (int64_t[2]){in->dims[0], in->dims[1]});
-    struct tri_tensor weight = tri_param_acquire(self->weight);
+    struct tri_tensor weight =
+        tri_norm_weight_acquire(&self->weight, module, slot, &self->weight.forward);
     module->kernels->rmsnorm(module->queue, *out, rstd, *in, weight, self->eps);
-    tri_param_release(self->weight);
+    tri_norm_weight_release(&self->weight);
     *tri_module_view(module, slot, RMSNORM_X) = *in;
     return TRI_OK;
 }
@@ -41,10 +45,12 @@ static tri_status rmsnorm_backward_input(tri_module *module, struct tri_slot *sl
     struct tri_tensor x = *tri_module_view(module, slot, RMSNORM_X);
     struct tri_tensor rstd =
         tri_row_tensor(&self->rstd, slot, 2, (int64_t[2]){x.dims[0], x.dims[1]});
-    struct tri_tensor weight = tri_param_acquire(self->weight);
-    module->kernels->rmsnorm_backward(module->queue, *din, tri_param_grad(self->weight), *dout, x,
-                                      rstd, weight, tri_row_address(&self->workspace, slot));
-    tri_param_release(self->weight);
+    struct tri_tensor weight =
+        tri_norm_weight_acquire(&self->weight, module, slot, &self->weight.backward);
+    module->kernels->rmsnorm_backward(module->queue, *din, tri_norm_weight_grad(&self->weight),
+                                      *dout, x, rstd, weight,
+                                      tri_row_address(&self->workspace, slot));
+    tri_norm_weight_release(&self->weight);
     return TRI_OK;
 }
 
@@ -59,10 +65,12 @@ static const struct tri_module_ops rmsnorm_ops = {
 };
 
 static tri_status rmsnorm_init(struct rmsnorm *self, struct tri_build *build,
-                               const struct tri_norm_params *params)
+                               const struct tri_module_spec *node)
 {
+    const struct tri_norm_params *params = node->params;
     self->eps = (float)params->eps;
-    TRI_TRY(tri_build_param(build, &self->base, "weight", &self->weight));
+    bool has_weight = strcmp(node->module, "rmsnorm") == 0;
+    TRI_TRY(tri_norm_weight_init(&self->weight, build, &self->base, params, has_weight));
     TRI_TRY(tri_build_row(build, &self->base, "rstd", &self->rstd));
     if (!build->sizing->forward_only)
         TRI_TRY(tri_build_row(build, &self->base, "workspace", &self->workspace));
@@ -74,7 +82,8 @@ static tri_status rmsnorm_create(struct tri_build *build, const struct tri_modul
 {
     struct rmsnorm *self = NULL;
     TRI_TRY(tri_build_alloc(build, node, &rmsnorm_ops, sizeof(*self), &self));
-    return tri_build_finish(rmsnorm_init(self, build, node->params), &self->base, module);
+    return tri_build_finish(rmsnorm_init(self, build, node), &self->base, module);
 }
 
 const struct tri_module_class tri_module_class_rmsnorm = {"rmsnorm", rmsnorm_create};
+const struct tri_module_class tri_module_class_l2norm = {"l2norm", rmsnorm_create};

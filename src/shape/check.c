@@ -25,6 +25,11 @@ void tri_gpt_config_resolve(struct tri_gpt_config *config)
     if (t->ffn_hidden_size == TRI_UNSET && is_size(t->hidden_size))
         t->ffn_hidden_size =
             t->gated_linear_unit ? 8 * t->hidden_size / 3 / 64 * 64 : 4 * t->hidden_size;
+    if (t->add_bias_linear)
+        t->add_qkv_bias = t->add_proj_bias = t->add_mlp_bias = true;
+    t->add_bias_linear = t->add_qkv_bias && t->add_proj_bias && t->add_mlp_bias;
+    if (t->use_mup && t->mup_base_hidden_size == TRI_UNSET)
+        t->mup_base_hidden_size = t->hidden_size;
     if (config->seq_length == TRI_UNSET)
         config->seq_length = config->max_position_embeddings;
     if (config->max_position_embeddings == TRI_UNSET)
@@ -174,13 +179,45 @@ static void check_rotary(struct check *check)
                 c->rotary_percent, channels, width);
 }
 
-static void check_activation(struct check *check)
+/* Layers that say their own sizes: as many entries as layers, groups that divide the heads. */
+static void check_layer_sizes(struct check *check)
 {
     const struct tri_transformer_config *t = &check->config->transformer;
-    if (t->gated_linear_unit && t->activation_func == TRI_ACT_RELU)
+    const struct {
+        const char *name;
+        const struct tri_option_list *list;
+    } lists[] = {{"layer_query_groups", &t->layer_query_groups},
+                 {"layer_ffn_sizes", &t->layer_ffn_sizes}};
+    char works[256] = "1";
+    if (t->layer_query_groups.num > 0 && is_size(t->num_attention_heads))
+        check_divisors(t->num_attention_heads, works, sizeof(works));
+    for (int l = 0; l < 2; l++) {
+        const struct tri_option_list *list = lists[l].list;
+        if (list->num != 0 && list->num != t->num_layers)
+            PROBLEM(check,
+                    "'%s' has %" PRId64 " entries for %" PRId64
+                    " layers ('num_layers'); give one for each, or none",
+                    lists[l].name, list->num, t->num_layers);
+        for (int64_t i = 0; i < list->num; i++) {
+            int64_t value = list->value[i];
+            bool is_kind = value == TRI_LAYER_NO_OP || value == TRI_LAYER_LINEAR;
+            bool divides = l == 1 || (is_size(value) && is_size(t->num_attention_heads) &&
+                                      t->num_attention_heads % value == 0);
+            if (!is_kind && (!is_size(value) || !divides))
+                PROBLEM(check,
+                        "'%s' %" PRId64 " of layer %" PRId64
+                        " is no size that works; use %s, 0 for none or -1 for a linear",
+                        lists[l].name, value, i, l == 0 ? works : "1 or more");
+        }
+    }
+}
+
+static void check_structure(struct check *check)
+{
+    const struct tri_transformer_config *t = &check->config->transformer;
+    if (t->use_parallel_residual && t->norm_position != TRI_NORM_PRE)
         PROBLEM(check,
-                "'gated_linear_unit' has no kernel for 'activation_func' relu; use silu, gelu "
-                "or gelu_tanh");
+                "'use_parallel_residual' goes with 'norm_position' pre only; set one of them");
 }
 
 static void check_numbers(struct check *check)
@@ -198,6 +235,30 @@ static void check_numbers(struct check *check)
     if (!(t->layernorm_epsilon > 0) || isinf(t->layernorm_epsilon))
         PROBLEM(check, "'layernorm_epsilon' %g must be above 0 and finite; 1e-5 is usual",
                 t->layernorm_epsilon);
+    const struct {
+        const char *name;
+        double value;
+    } factors[] = {{"residual_multiplier", t->residual_multiplier},
+                   {"embedding_multiplier", check->config->embedding_multiplier},
+                   {"logits_scaling", check->config->logits_scaling},
+                   {"mup_embedding_mult", t->mup_embedding_mult},
+                   {"mup_output_mult", t->mup_output_mult}};
+    for (size_t i = 0; i < sizeof(factors) / sizeof(factors[0]); i++)
+        if (!(factors[i].value > 0) || isinf(factors[i].value))
+            PROBLEM(check, "'%s' %g must be above 0 and finite; 1 turns it off", factors[i].name,
+                    factors[i].value);
+    if (check->config->final_logit_softcapping <= 0 ||
+        isinf(check->config->final_logit_softcapping))
+        PROBLEM(check, "'final_logit_softcapping' %g must be above 0 and finite; none turns it off",
+                check->config->final_logit_softcapping);
+    if (t->embedding_init_method_std < 0 || isinf(t->embedding_init_method_std))
+        PROBLEM(check, "'embedding_init_method_std' %g must be 0 or more and finite",
+                t->embedding_init_method_std);
+    if (t->use_mup && (!is_size(t->mup_base_hidden_size) ||
+                       (t->mup_base_head_dim != TRI_UNSET && !is_size(t->mup_base_head_dim))))
+        PROBLEM(check,
+                "'mup_base_hidden_size' %" PRId64 " and 'mup_base_head_dim' must be 1 or more",
+                t->mup_base_hidden_size);
     if (!(t->init_method_std >= 0) || isinf(t->init_method_std))
         PROBLEM(check, "'init_method_std' %g must be 0 or more and finite; 0.02 is usual",
                 t->init_method_std);
@@ -211,8 +272,9 @@ static void check_choices(struct check *check)
         int64_t value, count;
     } choices[] = {
         {"normalization", c->transformer.normalization, TRI_NORM_RMSNORM + 1},
-        {"activation_func", c->transformer.activation_func, TRI_ACT_RELU + 1},
+        {"activation_func", c->transformer.activation_func, TRI_ACT_SQUARED_RELU + 1},
         {"position_embedding_type", c->position_embedding_type, TRI_POSITION_NONE + 1},
+        {"norm_position", c->transformer.norm_position, TRI_NORM_SANDWICH + 1},
     };
     for (size_t i = 0; i < sizeof(choices) / sizeof(choices[0]); i++)
         if (choices[i].value < 0 || choices[i].value >= choices[i].count)
@@ -223,8 +285,8 @@ static void check_choices(struct check *check)
 }
 
 static void (*const rules[])(struct check *check) = {
-    check_sizes,      check_heads,   check_positions, check_rotary,
-    check_activation, check_numbers, check_choices,
+    check_sizes,       check_heads,     check_positions, check_rotary,
+    check_layer_sizes, check_structure, check_numbers,   check_choices,
 };
 
 tri_status tri_gpt_config_check(const struct tri_gpt_config *config, tri_error *err)

@@ -12,7 +12,18 @@
 
 enum tri_normalization { TRI_NORM_LAYERNORM, TRI_NORM_RMSNORM };
 enum tri_position_embedding { TRI_POSITION_LEARNED, TRI_POSITION_ROPE, TRI_POSITION_NONE };
-enum tri_activation_func { TRI_ACT_GELU, TRI_ACT_GELU_TANH, TRI_ACT_SILU, TRI_ACT_RELU };
+enum tri_activation_func {
+    TRI_ACT_GELU,
+    TRI_ACT_GELU_TANH,
+    TRI_ACT_SILU,
+    TRI_ACT_RELU,
+    TRI_ACT_QUICK_GELU,
+    TRI_ACT_SQUARED_RELU
+};
+/* Where a sub-layer's norms stand: before it, behind it (before the residual sum), or both. */
+enum tri_norm_position { TRI_NORM_PRE, TRI_NORM_POST, TRI_NORM_SANDWICH };
+/* Entries of layer_query_groups and layer_ffn_sizes that are no size. */
+enum { TRI_LAYER_NO_OP = 0, TRI_LAYER_LINEAR = -1 };
 
 struct tri_transformer_config {
     int64_t num_layers;
@@ -25,11 +36,27 @@ struct tri_transformer_config {
     double layernorm_epsilon;
     int64_t activation_func; /* enum tri_activation_func */
     bool gated_linear_unit;
-    bool add_bias_linear; /* every linear of a layer */
+    bool add_bias_linear; /* every linear of a layer; when resolved, all of the next three */
     bool add_qkv_bias;    /* q, k, v even when add_bias_linear is off */
+    bool add_proj_bias;   /* the attention's output projection, likewise */
+    bool add_mlp_bias;    /* both linears of the MLP, likewise */
+    bool layernorm_zero_centered_gamma; /* norms multiply by 1 + weight */
+    int64_t norm_position;              /* enum tri_norm_position */
+    bool use_parallel_residual;         /* attention and MLP both read the layer's input */
+    double residual_multiplier;         /* of a sub-layer's output before the residual sum */
+    /* Per layer: query groups, feed-forward width, or one of TRI_LAYER_x; empty: all alike. */
+    struct tri_option_list layer_query_groups, layer_ffn_sizes;
     double hidden_dropout;
     double attention_dropout;
     double init_method_std;
+    double embedding_init_method_std; /* unset: init_method_std */
+    bool init_method_xavier_uniform;
+    bool use_mup;
+    int64_t mup_base_hidden_size; /* unset: hidden_size */
+    double mup_embedding_mult;
+    double mup_output_mult;    /* 1: one over the width multiplier */
+    int64_t mup_base_head_dim; /* unset: 1 */
+    double mup_attn_scale_power;
 };
 
 struct tri_gpt_config {
@@ -42,6 +69,10 @@ struct tri_gpt_config {
     double rotary_percent;
     bool rotary_interleaved;
     bool untie_embeddings_and_output_weights;
+    double embedding_multiplier;
+    bool multiply_embedding_by_sqrt_hidden; /* as well */
+    double logits_scaling;                  /* logits are divided by it */
+    double final_logit_softcapping;         /* unset: none */
     int64_t make_vocab_size_divisible_by;
     int64_t bos_token_id, eos_token_id; /* unset: none; kept for config.json */
     /* Row of spec/registry.c: "gpt2", "llama"; decides the files' names. "": the first that fits. */

@@ -14,10 +14,16 @@
 static const struct {
     const char *name, *choice;
 } activations[] = {
-    {"gelu", "gelu"},           {"gelu_python", "gelu"},
-    {"gelu_new", "gelu_tanh"},  {"gelu_pytorch_tanh", "gelu_tanh"},
-    {"gelu_fast", "gelu_tanh"}, {"silu", "silu"},
-    {"swish", "silu"},          {"relu", "relu"},
+    {"gelu", "gelu"},
+    {"gelu_python", "gelu"},
+    {"gelu_new", "gelu_tanh"},
+    {"gelu_pytorch_tanh", "gelu_tanh"},
+    {"gelu_fast", "gelu_tanh"},
+    {"silu", "silu"},
+    {"swish", "silu"},
+    {"relu", "relu"},
+    {"quick_gelu", "quick_gelu"},
+    {"relu2", "squared_relu"},
 };
 enum { NUM_ACTIVATIONS = sizeof(activations) / sizeof(activations[0]) };
 
@@ -141,7 +147,7 @@ const char *tri_hf_activation_name(const char *choice)
 
 const char *tri_hf_activation_list(void)
 {
-    return "gelu, gelu_new, gelu_pytorch_tanh, silu or relu";
+    return "gelu, gelu_new, gelu_pytorch_tanh, silu, relu, quick_gelu or relu2";
 }
 
 bool tri_hf_json_equal(const json_t *a, const json_t *b)

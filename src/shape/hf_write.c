@@ -8,6 +8,7 @@
 #include "shape/check.h"
 #include "shape/options.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +17,8 @@ static const char *const not_compared[] = {
     "hidden_dropout",
     "attention_dropout",
     "init_method_std",
+    "embedding_init_method_std",
+    "init_method_xavier_uniform",
     "seq_length",
     "make_vocab_size_divisible_by",
     "bos_token_id",
@@ -47,7 +50,7 @@ static json_t *write_field(const struct tri_hf_field *field)
         return whole == TRI_UNSET ? json_null() : json_integer(whole);
     case TRI_OPTION_DOUBLE:
         memcpy(&real, at, sizeof(real));
-        return json_real(real);
+        return isnan(real) ? json_null() : json_real(real);
     case TRI_OPTION_BOOL:
         memcpy(&flag, at, sizeof(flag));
         return json_boolean(flag);
@@ -169,8 +172,6 @@ static tri_status write_compare(const struct tri_hf_family *family,
         tri_error_append(err, inner);
     tri_error_destroy(&inner);
     TRI_TRY(status);
-    if (wanted.transformer.add_bias_linear) /* says the same and more */
-        wanted.transformer.add_qkv_bias = got.transformer.add_qkv_bias;
     bool rotary = wanted.position_embedding_type == TRI_POSITION_ROPE;
     int problems = compare_table(&tri_gpt_options, &wanted, &got, rotary, family->model_type, err);
     problems += compare_table(&tri_transformer_options, &wanted.transformer, &got.transformer,

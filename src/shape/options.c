@@ -2,7 +2,6 @@
 /* The rows of section "shape". */
 #include "shape/options.h"
 
-#include <math.h>
 #include <string.h>
 
 /* Sizes stay below this, so that products of two of them and a few bytes fit in int64_t. */
@@ -12,14 +11,15 @@
 static const char *const normalizations[] = {"LayerNorm", "RMSNorm", NULL};
 static const char *const normalization_aliases[] = {"layernorm", "LayerNorm", "rmsnorm", "RMSNorm",
                                                     NULL};
-static const char *const activations[] = {"gelu", "gelu_tanh", "silu", "relu", NULL};
+static const char *const activations[] = {"gelu",       "gelu_tanh",    "silu", "relu",
+                                          "quick_gelu", "squared_relu", NULL};
+static const char *const norm_positions[] = {"pre", "post", "sandwich", NULL};
 static const char *const activation_aliases[] = {
     "gelu_new", "gelu_tanh", "gelu_pytorch_tanh", "gelu_tanh", "swish", "silu", NULL};
 static const char *const positions[] = {"learned_absolute", "rope", "none", NULL};
 
 #define TRANSFORMER(field) offsetof(struct tri_transformer_config, field)
 #define GPT(field)         offsetof(struct tri_gpt_config, field)
-#define SHORT(field)       offsetof(struct tri_shape_short, field)
 
 static const struct tri_option transformer_rows[] = {
     {.name = "num_layers",
@@ -95,6 +95,52 @@ static const struct tri_option transformer_rows[] = {
      .offset = TRANSFORMER(add_qkv_bias),
      .default_text = "false",
      .help = "Give queries, keys and values a bias even without add_bias_linear."},
+    {.name = "add_proj_bias",
+     .type = TRI_OPTION_BOOL,
+     .offset = TRANSFORMER(add_proj_bias),
+     .default_text = "false",
+     .help = "Give the output projection of attention a bias even without add_bias_linear."},
+    {.name = "add_mlp_bias",
+     .type = TRI_OPTION_BOOL,
+     .offset = TRANSFORMER(add_mlp_bias),
+     .default_text = "false",
+     .help = "Give both linears of the MLP a bias even without add_bias_linear."},
+    {.name = "layernorm_zero_centered_gamma",
+     .type = TRI_OPTION_BOOL,
+     .offset = TRANSFORMER(layernorm_zero_centered_gamma),
+     .default_text = "false",
+     .help = "Norms multiply by 1 + weight; weights start at 0."},
+    {.name = "norm_position",
+     .type = TRI_OPTION_CHOICE,
+     .offset = TRANSFORMER(norm_position),
+     .default_text = "pre",
+     .choices = norm_positions,
+     .help = "Norm each sub-layer before it, behind it, or both."},
+    {.name = "use_parallel_residual",
+     .type = TRI_OPTION_BOOL,
+     .offset = TRANSFORMER(use_parallel_residual),
+     .default_text = "false",
+     .help = "Let the MLP read the input of the layer instead of what attention made of it."},
+    {.name = "residual_multiplier",
+     .type = TRI_OPTION_DOUBLE,
+     .offset = TRANSFORMER(residual_multiplier),
+     .default_text = "1",
+     .flags = TRI_OPTION_POSITIVE,
+     .help = "Factor of the output of each sub-layer before its residual sum."},
+    {.name = "layer_query_groups",
+     .type = TRI_OPTION_INTS,
+     .offset = TRANSFORMER(layer_query_groups),
+     .min = -1,
+     .max = SIZE_MAX_OPTION,
+     .flags = TRI_OPTION_HIDDEN,
+     .help = "Query groups by layer; 0: no attention, -1: a linear instead."},
+    {.name = "layer_ffn_sizes",
+     .type = TRI_OPTION_INTS,
+     .offset = TRANSFORMER(layer_ffn_sizes),
+     .min = -1,
+     .max = SIZE_MAX_OPTION,
+     .flags = TRI_OPTION_HIDDEN,
+     .help = "Width of the MLP by layer; 0: no MLP, -1: a linear instead."},
     {.name = "hidden_dropout",
      .type = TRI_OPTION_DOUBLE,
      .offset = TRANSFORMER(hidden_dropout),
@@ -115,6 +161,53 @@ static const struct tri_option transformer_rows[] = {
      .help =
          "Standard deviation of initial weights; projections back into the residual stream get it "
          "over sqrt(2 x num_layers)."},
+    {.name = "embedding_init_method_std",
+     .type = TRI_OPTION_DOUBLE,
+     .offset = TRANSFORMER(embedding_init_method_std),
+     .flags = TRI_OPTION_NON_NEGATIVE,
+     .help = "Standard deviation of the initial embeddings; unset: init_method_std."},
+    {.name = "init_method_xavier_uniform",
+     .type = TRI_OPTION_BOOL,
+     .offset = TRANSFORMER(init_method_xavier_uniform),
+     .default_text = "false",
+     .help = "Draw initial weights of linears uniformly between -b and b, b = sqrt(6 / (inputs + "
+             "outputs))."},
+    {.name = "use_mup",
+     .type = TRI_OPTION_BOOL,
+     .offset = TRANSFORMER(use_mup),
+     .default_text = "false",
+     .help = "Scale initial weights, learning rates, attention and logits by width (maximal update "
+             "parametrisation)."},
+    {.name = "mup_base_hidden_size",
+     .type = TRI_OPTION_INT,
+     .offset = TRANSFORMER(mup_base_hidden_size),
+     .min = 1,
+     .max = SIZE_MAX_OPTION,
+     .help = "Width at which the learning rate was tuned; unset: hidden_size."},
+    {.name = "mup_embedding_mult",
+     .type = TRI_OPTION_DOUBLE,
+     .offset = TRANSFORMER(mup_embedding_mult),
+     .default_text = "1",
+     .flags = TRI_OPTION_POSITIVE,
+     .help = "Factor of the embedding under use_mup."},
+    {.name = "mup_output_mult",
+     .type = TRI_OPTION_DOUBLE,
+     .offset = TRANSFORMER(mup_output_mult),
+     .default_text = "1",
+     .flags = TRI_OPTION_POSITIVE,
+     .help = "Factor of the logits under use_mup; 1: mup_base_hidden_size / hidden_size."},
+    {.name = "mup_base_head_dim",
+     .type = TRI_OPTION_INT,
+     .offset = TRANSFORMER(mup_base_head_dim),
+     .min = 1,
+     .max = SIZE_MAX_OPTION,
+     .help = "Head width at which attention scores are scaled as usual under use_mup."},
+    {.name = "mup_attn_scale_power",
+     .type = TRI_OPTION_DOUBLE,
+     .offset = TRANSFORMER(mup_attn_scale_power),
+     .default_text = "1",
+     .flags = TRI_OPTION_NON_NEGATIVE,
+     .help = "Power of the head width that attention scores are divided by under use_mup."},
 };
 
 static const struct tri_option gpt_rows[] = {
@@ -167,6 +260,28 @@ static const struct tri_option gpt_rows[] = {
      .offset = GPT(untie_embeddings_and_output_weights),
      .default_text = "false",
      .help = "Give the output layer a weight of its own."},
+    {.name = "embedding_multiplier",
+     .type = TRI_OPTION_DOUBLE,
+     .offset = GPT(embedding_multiplier),
+     .default_text = "1",
+     .flags = TRI_OPTION_POSITIVE,
+     .help = "Factor of the embedding."},
+    {.name = "multiply_embedding_by_sqrt_hidden",
+     .type = TRI_OPTION_BOOL,
+     .offset = GPT(multiply_embedding_by_sqrt_hidden),
+     .default_text = "false",
+     .help = "Multiply the embedding by the square root of hidden_size as well."},
+    {.name = "logits_scaling",
+     .type = TRI_OPTION_DOUBLE,
+     .offset = GPT(logits_scaling),
+     .default_text = "1",
+     .flags = TRI_OPTION_POSITIVE,
+     .help = "The logits are divided by this."},
+    {.name = "final_logit_softcapping",
+     .type = TRI_OPTION_DOUBLE,
+     .offset = GPT(final_logit_softcapping),
+     .flags = TRI_OPTION_POSITIVE,
+     .help = "Bound c of the logits, which become c tanh(logit / c); unset: none."},
     {.name = "make_vocab_size_divisible_by",
      .type = TRI_OPTION_INT,
      .offset = GPT(make_vocab_size_divisible_by),
@@ -195,38 +310,6 @@ static const struct tri_option gpt_rows[] = {
      .help = "Hugging Face family in which the model is saved; unset: the first that can hold it."},
 };
 
-static const struct tri_option short_rows[] = {
-    {.name = "swiglu",
-     .type = TRI_OPTION_BOOL,
-     .offset = SHORT(swiglu),
-     .default_text = "false",
-     .flags = TRI_OPTION_HIDDEN,
-     .help = "Short for activation_func silu with gated_linear_unit."},
-    {.name = "disable_bias_linear",
-     .type = TRI_OPTION_BOOL,
-     .offset = SHORT(disable_bias_linear),
-     .default_text = "false",
-     .flags = TRI_OPTION_HIDDEN,
-     .help = "Short for add_bias_linear false."},
-    {.name = "group_query_attention",
-     .type = TRI_OPTION_BOOL,
-     .offset = SHORT(group_query_attention),
-     .default_text = "false",
-     .flags = TRI_OPTION_HIDDEN,
-     .help = "Use num_query_groups, 1 unless given."},
-    {.name = "use_rotary_position_embeddings",
-     .type = TRI_OPTION_BOOL,
-     .offset = SHORT(use_rotary_position_embeddings),
-     .default_text = "false",
-     .flags = TRI_OPTION_HIDDEN,
-     .help = "Short for position_embedding_type rope."},
-    {.name = "norm_epsilon",
-     .type = TRI_OPTION_DOUBLE,
-     .offset = SHORT(norm_epsilon),
-     .flags = TRI_OPTION_POSITIVE | TRI_OPTION_HIDDEN,
-     .help = "Other name of layernorm_epsilon."},
-};
-
 #define NUM(rows) ((int)(sizeof(rows) / sizeof((rows)[0])))
 
 const struct tri_option_table tri_transformer_options = {
@@ -241,64 +324,10 @@ const struct tri_option_table tri_gpt_options = {
     .num_rows = NUM(gpt_rows),
     .struct_bytes = sizeof(struct tri_gpt_config),
 };
-const struct tri_option_table tri_shape_short_options = {
-    .section = "shape",
-    .rows = short_rows,
-    .num_rows = NUM(short_rows),
-    .struct_bytes = sizeof(struct tri_shape_short),
-};
 
 void tri_gpt_config_set_defaults(struct tri_gpt_config *config)
 {
     memset(config, 0, sizeof(*config));
     tri_option_set_defaults(&tri_gpt_options, config);
     tri_option_set_defaults(&tri_transformer_options, &config->transformer);
-}
-
-/* Sets the field called name from the short form that stands for it. */
-static void short_apply(const char *short_name, const struct tri_option_table *table, void *config,
-                        const unsigned char *origin, const char *name, const char *text,
-                        tri_error *err)
-{
-    const struct tri_option *row = tri_option_find(table, name);
-    TRI_ASSERT(row);
-    char before[TRI_OPTION_TEXT], after[TRI_OPTION_TEXT];
-    tri_option_format(row, config, before, sizeof(before));
-    TRI_ASSERT(tri_option_set(row, config, text, short_name, err) == TRI_OK);
-    tri_option_format(row, config, after, sizeof(after));
-    if (origin && origin[row - table->rows] && strcmp(before, after) != 0)
-        tri_error_add(err, TRI_INVALID,
-                      "'%s' means '%s' %s, but '%s' %s was given as well; leave one of them out",
-                      short_name, name, after, name, before);
-}
-
-tri_status tri_shape_apply_short(const struct tri_shape_short *given,
-                                 const unsigned char *transformer_origin,
-                                 const unsigned char *gpt_origin, struct tri_gpt_config *config,
-                                 tri_error *err)
-{
-    const struct tri_option_table *inner = &tri_transformer_options;
-    void *transformer = &config->transformer;
-    int problems = tri_error_count(err);
-    if (given->swiglu) {
-        short_apply("swiglu", inner, transformer, transformer_origin, "activation_func", "silu",
-                    err);
-        short_apply("swiglu", inner, transformer, transformer_origin, "gated_linear_unit", "true",
-                    err);
-    }
-    if (given->disable_bias_linear)
-        short_apply("disable_bias_linear", inner, transformer, transformer_origin,
-                    "add_bias_linear", "false", err);
-    if (given->group_query_attention && config->transformer.num_query_groups == TRI_UNSET)
-        config->transformer.num_query_groups = 1;
-    if (given->use_rotary_position_embeddings)
-        short_apply("use_rotary_position_embeddings", &tri_gpt_options, config, gpt_origin,
-                    "position_embedding_type", "rope", err);
-    if (!isnan(given->norm_epsilon)) {
-        char text[64];
-        snprintf(text, sizeof(text), "%.17g", given->norm_epsilon);
-        short_apply("norm_epsilon", inner, transformer, transformer_origin, "layernorm_epsilon",
-                    text, err);
-    }
-    return tri_error_count(err) > problems ? TRI_INVALID : TRI_OK;
 }

@@ -16,7 +16,12 @@ struct tri_shape_short {
     bool disable_bias_linear;            /* not add_bias_linear */
     bool group_query_attention;          /* num_query_groups 1 unless given */
     bool use_rotary_position_embeddings; /* position_embedding_type rope */
-    double norm_epsilon;                 /* layernorm_epsilon; NaN: not given */
+    bool apply_layernorm_1p;             /* layernorm_zero_centered_gamma */
+    bool squared_relu;                   /* activation_func squared_relu */
+    bool quick_geglu;                    /* activation_func quick_gelu, gated_linear_unit */
+    /* JSON file with block_configs: layer_query_groups and layer_ffn_sizes; "": not given */
+    char heterogeneous_layers_config_path[TRI_OPTION_TEXT];
+    double norm_epsilon; /* layernorm_epsilon; NaN: not given */
 };
 extern const struct tri_option_table tri_shape_short_options;
 

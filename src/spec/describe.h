@@ -12,6 +12,7 @@
 extern const struct tri_module_row tri_spec_embedding;
 extern const struct tri_module_row tri_spec_layernorm;
 extern const struct tri_module_row tri_spec_rmsnorm;
+extern const struct tri_module_row tri_spec_l2norm;
 extern const struct tri_module_row tri_spec_column_linear;
 extern const struct tri_module_row tri_spec_row_linear;
 extern const struct tri_module_row tri_spec_dot_product_attention;
@@ -48,3 +49,11 @@ static inline double tri_sizer_exchange_bytes(const struct tri_sizing_input *inp
     double tp = (double)input->split.tp;
     return (tp - 1.0) / tp * 4.0 * elements;
 }
+
+/* What a norm sees of each rank: [S, B, C], where a norm of heads counts them with the batch rows. */
+void tri_sizer_norm_rows(const struct tri_sizing_input *input, const struct tri_norm_params *params,
+                         int64_t *S, int64_t *B);
+/* A norm's weight (unless it has none) and bias (if params says so), and the work rows of what it multiplies
+   by where that is not the weight itself. */
+void tri_sizer_norm_weight(struct tri_sizer *sizer, const struct tri_norm_params *params,
+                           bool has_weight);

@@ -10,24 +10,14 @@ static void layernorm_describe(struct tri_sizer *sizer, const struct tri_module_
 {
     const struct tri_norm_params *params = node->params;
     const struct tri_sizing_input *input = tri_sizer_input(sizer);
-    int64_t S = tri_sizer_local_positions(input), B = input->micro_batch_size;
+    int64_t S, B;
+    tri_sizer_norm_rows(input, params, &S, &B);
     tri_sizer_row2(sizer, TRI_ROW_SAVED_INPUT, "mean", S, B);
     tri_sizer_row2(sizer, TRI_ROW_SAVED_INPUT, "rstd", S, B);
     tri_sizer_scratch_row(
         sizer, TRI_ROW_WORK_BACKWARD, "workspace",
         tri_sizer_scratch(sizer, node)->layernorm_backward(S * B, params->size, input->team_size));
-    struct tri_param_spec norm = {
-        .name = "weight",
-        .num_dims = 1,
-        .dims = {params->size},
-        .cut_dim = -1,
-        .init = TRI_INIT_ONE,
-        .sum_axes = input->split.sp > 1 ? TRI_AXES(TRI_AXIS_TP) : TRI_AXES_NONE,
-    };
-    tri_sizer_param(sizer, &norm);
-    norm.name = "bias";
-    norm.init = TRI_INIT_ZERO;
-    tri_sizer_param(sizer, &norm);
+    tri_sizer_norm_weight(sizer, params, true);
 }
 
 const struct tri_module_row tri_spec_layernorm = {"layernorm", layernorm_describe};

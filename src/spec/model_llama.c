@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Family "llama": RMSNorm, rotary positions, gated MLP, grouped queries. Its biases are all or none:
- * attention_bias stands for q, k, v and o, mlp_bias for the MLP, and both must agree.
+ * Family "llama": RMSNorm, rotary positions, gated MLP, grouped queries. attention_bias stands
+ * for the biases of q, k, v and o, mlp_bias for those of the MLP.
  */
 #include "spec/families.h"
 
@@ -18,8 +18,9 @@ static const struct tri_hf_key keys[] = {
     {"initializer_range", TRI_HF_FIELD, "init_method_std", "0.02"},
     {"rms_norm_eps", TRI_HF_FIELD, "layernorm_epsilon", "1e-6"},
     {"rope_theta", TRI_HF_ROPE_THETA, "rotary_base", "10000.0"},
-    {"attention_bias", TRI_HF_FIELD, "add_bias_linear", "false"},
-    {"mlp_bias", TRI_HF_FIELD, "add_bias_linear", "false"},
+    {"attention_bias", TRI_HF_FIELD, "add_qkv_bias", "false"},
+    {"attention_bias", TRI_HF_FIELD, "add_proj_bias", "false"},
+    {"mlp_bias", TRI_HF_FIELD, "add_mlp_bias", "false"},
     {"attention_dropout", TRI_HF_FIELD, "attention_dropout", "0.0"},
     {"tie_word_embeddings", TRI_HF_NOT, "untie_embeddings_and_output_weights", "false"},
     {"bos_token_id", TRI_HF_TOKEN, "bos_token_id", "1"},
@@ -28,7 +29,7 @@ static const struct tri_hf_key keys[] = {
 
 static const struct tri_hf_constant constants[] = {
     {"normalization", "RMSNorm"},  {"position_embedding_type", "rope"},
-    {"gated_linear_unit", "true"}, {"add_qkv_bias", "false"},
+    {"gated_linear_unit", "true"}, {"add_bias_linear", "false"},
     {"rotary_percent", "1.0"},     {"rotary_interleaved", "false"},
     {"hidden_dropout", "0"},
 };

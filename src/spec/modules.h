@@ -17,6 +17,7 @@
 #pragma once
 
 #include "spec/module_spec.h"
+#include "spec/rope.h"
 
 /* module "embedding": [b, s] ids -> [s/sp, b, h]; word lookup (vocabulary cut by tp, summed over tp),
    plus learned positions, plus dropout. Under sequence parallelism the sum is a reduce-scatter and
@@ -29,10 +30,13 @@ struct tri_embedding_params {
     double init_std;
 };
 
-/* modules "layernorm" and "rmsnorm": [S, B, C] -> [S, B, C] */
+/* modules "layernorm", "rmsnorm", and "l2norm", which is an rmsnorm without weight: [S, B, C] -> [S, B, C] */
 struct tri_norm_params {
     int64_t size;
     double eps;
+    bool bias;          /* layernorm */
+    bool zero_centered; /* multiplies by 1 + weight, which starts at 0 */
+    int64_t heads; /* > 0: each of so many heads by itself, cut over tp: [s, B heads / tp, C] */
 };
 
 /* How a linear's weight rows (column_linear) are joined from parts that tp cuts one by one. */
@@ -69,33 +73,43 @@ struct tri_row_linear_params {
 struct tri_attention_params {
     int64_t num_heads, num_groups, head_width;
     double scale;
+    double softcap; /* scores s become softcap tanh(s / softcap); 0: they stay */
+    int64_t window; /* keys that a query sees, its own position among them; 0: all before it */
+    int sink;       /* enum tri_sink_kind */
     double dropout;
-    int64_t layer; /* 0-based, for dropout keys */
+    int64_t layer;   /* 0-based, for dropout keys */
+    double init_std; /* of learned sinks */
 };
 
-/* module "self_attention": rotates q and k in place between linear_qkv and core_attention */
+/* What stands in a softmax's denominator besides its scores: a key without value, whose score is 0 or a
+   parameter of the head ("softmax_offset"). */
+enum tri_sink_kind { TRI_SINK_NONE, TRI_SINK_ZERO, TRI_SINK_LEARNED };
+
+/* module "self_attention": linear_qkv, then norms of each head of q and k ("q_layernorm", "k_layernorm";
+   params.heads of them is set), then both turn by their positions in place, then core_attention and
+   linear_proj */
 struct tri_self_attention_params {
     int64_t hidden_size, num_heads, num_groups, head_width;
-    int64_t rotary_width; /* channels of a head that turn; 0: none */
-    double rotary_base;
-    bool rotary_interleaved;
-    int64_t max_positions; /* rows of the cos and sin tables */
+    bool head_norms;
+    struct tri_rope_spec rope;
+    int64_t max_positions; /* positions beyond are refused */
 };
 
-/* The numbers of enum tri_activation in kernels/kernels.h, which lies right of here. */
+/* The numbers of enum tri_activation in kernels/kernels.h, which lies right of here: the plain kinds, in
+   the order of enum tri_activation_func, then the gated ones in the same order. */
 enum tri_act_kind {
     TRI_ACT_KIND_GELU,
     TRI_ACT_KIND_GELU_TANH,
     TRI_ACT_KIND_SILU,
     TRI_ACT_KIND_RELU,
-    TRI_ACT_KIND_SWIGLU,
-    TRI_ACT_KIND_GEGLU,
-    TRI_ACT_KIND_GEGLU_TANH,
+    TRI_ACT_KIND_QUICK_GELU,
+    TRI_ACT_KIND_SQUARED_RELU,
+    TRI_ACT_KIND_GATED, /* + a plain kind */
 };
 
 /* module "activation": [s, B, C or 2C] -> [s, B, C] per rank */
 struct tri_activation_params {
-    int kind; /* enum tri_act_kind */
+    int kind; /* enum tri_act_kind, gated: TRI_ACT_KIND_GATED + the plain one */
     bool gated;
     int64_t size; /* C, global */
 };

@@ -11,6 +11,7 @@ static const struct tri_module_row *const module_rows[] = {
     &tri_spec_transformer_layer,
     &tri_spec_layernorm,
     &tri_spec_rmsnorm,
+    &tri_spec_l2norm,
     &tri_spec_self_attention,
     &tri_spec_column_linear,
     &tri_spec_dot_product_attention,

@@ -1,29 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Module "rmsnorm": the statistics of each row are kept for backward; the input itself is kept alive by the
+ * Modules "rmsnorm" and "l2norm", which has no weight: the statistics of each row are kept for backward; the input itself is kept alive by the
  * container. Under sequence parallelism a rank has seen only its own positions, so the gradients are
  * partial sums over tp.
  */
 #include "spec/describe.h"
 
+#include <string.h>
+
 static void rmsnorm_describe(struct tri_sizer *sizer, const struct tri_module_spec *node)
 {
     const struct tri_norm_params *params = node->params;
     const struct tri_sizing_input *input = tri_sizer_input(sizer);
-    int64_t S = tri_sizer_local_positions(input), B = input->micro_batch_size;
+    int64_t S, B;
+    tri_sizer_norm_rows(input, params, &S, &B);
     tri_sizer_row2(sizer, TRI_ROW_SAVED_INPUT, "rstd", S, B);
     tri_sizer_scratch_row(
         sizer, TRI_ROW_WORK_BACKWARD, "workspace",
         tri_sizer_scratch(sizer, node)->rmsnorm_backward(S * B, params->size, input->team_size));
-    struct tri_param_spec norm = {
-        .name = "weight",
-        .num_dims = 1,
-        .dims = {params->size},
-        .cut_dim = -1,
-        .init = TRI_INIT_ONE,
-        .sum_axes = input->split.sp > 1 ? TRI_AXES(TRI_AXIS_TP) : TRI_AXES_NONE,
-    };
-    tri_sizer_param(sizer, &norm);
+    tri_sizer_norm_weight(sizer, params, strcmp(node->module, "rmsnorm") == 0);
 }
 
 const struct tri_module_row tri_spec_rmsnorm = {"rmsnorm", rmsnorm_describe};
+const struct tri_module_row tri_spec_l2norm = {"l2norm", rmsnorm_describe};

@@ -2,35 +2,25 @@
 /* The modules that the tests of nn/ run, and the two small models they are taken from. */
 #include "nn_fixture.h"
 
+#include "shape/options.h"
+
 #include <string.h>
 
 /* Every width is odd times what tp 4 cuts; llama has grouped queries, gpt biases everywhere. */
 struct tri_gpt_config nn_shape(int shape)
 {
-    struct tri_gpt_config gpt = {
-        .transformer = {.num_layers = 2,
-                        .hidden_size = 20,
-                        .num_attention_heads = 4,
-                        .num_query_groups = 4,
-                        .kv_channels = 5,
-                        .ffn_hidden_size = 28,
-                        .normalization = TRI_NORM_LAYERNORM,
-                        .layernorm_epsilon = 1e-5,
-                        .activation_func = TRI_ACT_GELU_TANH,
-                        .add_bias_linear = true,
-                        .hidden_dropout = 0.25,
-                        .attention_dropout = 0.25,
-                        .init_method_std = 0.02},
-        .vocab_size = 37,
-        .seq_length = 16,
-        .max_position_embeddings = 16,
-        .position_embedding_type = TRI_POSITION_LEARNED,
-        .rotary_base = 10000,
-        .rotary_percent = 1,
-        .make_vocab_size_divisible_by = 3,
-        .bos_token_id = TRI_UNSET,
-        .eos_token_id = TRI_UNSET,
-    };
+    struct tri_gpt_config gpt;
+    tri_gpt_config_set_defaults(&gpt);
+    gpt.transformer.num_layers = 2;
+    gpt.transformer.hidden_size = 20;
+    gpt.transformer.num_attention_heads = 4;
+    gpt.transformer.num_query_groups = 4;
+    gpt.transformer.kv_channels = 5;
+    gpt.transformer.ffn_hidden_size = 28;
+    gpt.transformer.hidden_dropout = gpt.transformer.attention_dropout = 0.25;
+    gpt.vocab_size = 37;
+    gpt.seq_length = gpt.max_position_embeddings = 16;
+    gpt.make_vocab_size_divisible_by = 3;
     if (shape == NN_SHAPE_GPT)
         return gpt;
     gpt.transformer.num_attention_heads = 8;

@@ -11,6 +11,7 @@
 #define INV_SQRT_TWO_PI      0.39894228040143267794f
 #define TWO_SQRT_TWO_OVER_PI 1.59576912160573071176f
 #define GELU_TANH_CUBIC      0.044715f
+#define QUICK_GELU           1.702f
 /* Beyond this the tanh form is flat; larger values would overflow in its cube. */
 #define GELU_TANH_FLAT 20.0f
 
@@ -33,25 +34,31 @@ static inline v8f activation_gelu_tanh(v8f x, v8f *slope)
     return x * s;
 }
 
-/* f(x) and *slope = f'(x) of the plain kind or of the one inside a gated kind. */
+/* f(x) and *slope = f'(x); kind is a plain one. */
 static inline v8f activation_value(enum tri_activation kind, v8f x, v8f *slope)
 {
     v8f rest, density;
-    if (kind == TRI_ACTIVATION_GELU || kind == TRI_ACTIVATION_GEGLU) {
+    if (kind == TRI_ACTIVATION_GELU) {
         v8f phi = v8_normal(x, &density);
         *slope = phi + x * v8_set(INV_SQRT_TWO_PI) * density;
         return x * phi;
     }
-    if (kind == TRI_ACTIVATION_GELU_TANH || kind == TRI_ACTIVATION_GEGLU_TANH)
+    if (kind == TRI_ACTIVATION_GELU_TANH)
         return activation_gelu_tanh(x, slope);
-    if (kind == TRI_ACTIVATION_SILU || kind == TRI_ACTIVATION_SWIGLU) {
-        v8f s = v8_logistic(x, &rest);
-        *slope = s + x * s * rest;
+    if (kind == TRI_ACTIVATION_SILU || kind == TRI_ACTIVATION_QUICK_GELU) {
+        v8f steep = kind == TRI_ACTIVATION_SILU ? x : v8_set(QUICK_GELU) * x;
+        v8f s = v8_logistic(steep, &rest);
+        *slope = s + steep * s * rest;
         return x * s;
     }
     v8i is_negative = x < v8_set(0.0f);
+    v8f positive = v8_select(is_negative, v8_set(0.0f), x);
+    if (kind == TRI_ACTIVATION_SQUARED_RELU) {
+        *slope = positive + positive;
+        return positive * positive;
+    }
     *slope = v8_select(x > v8_set(0.0f), v8_set(1.0f), v8_set(0.0f));
-    return v8_select(is_negative, v8_set(0.0f), x);
+    return positive;
 }
 
 static inline __attribute__((always_inline)) void
@@ -98,46 +105,66 @@ activation_row_backward(enum tri_activation kind, float *dx, const float *dy, co
 static void activation_any(enum tri_activation kind, float *y, const float *x, const float *up,
                            int64_t n)
 {
-    switch (kind) {
+    switch (tri_activation_inner(kind)) {
     case TRI_ACTIVATION_GELU:
-    case TRI_ACTIVATION_GEGLU:
         activation_row(TRI_ACTIVATION_GELU, y, x, up, n);
         break;
     case TRI_ACTIVATION_GELU_TANH:
-    case TRI_ACTIVATION_GEGLU_TANH:
         activation_row(TRI_ACTIVATION_GELU_TANH, y, x, up, n);
         break;
     case TRI_ACTIVATION_SILU:
-    case TRI_ACTIVATION_SWIGLU:
         activation_row(TRI_ACTIVATION_SILU, y, x, up, n);
         break;
     case TRI_ACTIVATION_RELU:
-    case TRI_NUM_ACTIVATIONS:
         activation_row(TRI_ACTIVATION_RELU, y, x, up, n);
         break;
+    case TRI_ACTIVATION_QUICK_GELU:
+        activation_row(TRI_ACTIVATION_QUICK_GELU, y, x, up, n);
+        break;
+    case TRI_ACTIVATION_SQUARED_RELU:
+        activation_row(TRI_ACTIVATION_SQUARED_RELU, y, x, up, n);
+        break;
+    case TRI_ACTIVATION_GEGLU:
+    case TRI_ACTIVATION_GEGLU_TANH:
+    case TRI_ACTIVATION_SWIGLU:
+    case TRI_ACTIVATION_REGLU:
+    case TRI_ACTIVATION_QUICK_GEGLU:
+    case TRI_ACTIVATION_SQUARED_REGLU:
+    case TRI_NUM_ACTIVATIONS:
+        break; /* no inner kind */
     }
 }
 
 static void activation_any_backward(enum tri_activation kind, float *dx, const float *dy,
                                     const float *x, const float *up, float *dup, int64_t n)
 {
-    switch (kind) {
+    switch (tri_activation_inner(kind)) {
     case TRI_ACTIVATION_GELU:
-    case TRI_ACTIVATION_GEGLU:
         activation_row_backward(TRI_ACTIVATION_GELU, dx, dy, x, up, dup, n);
         break;
     case TRI_ACTIVATION_GELU_TANH:
-    case TRI_ACTIVATION_GEGLU_TANH:
         activation_row_backward(TRI_ACTIVATION_GELU_TANH, dx, dy, x, up, dup, n);
         break;
     case TRI_ACTIVATION_SILU:
-    case TRI_ACTIVATION_SWIGLU:
         activation_row_backward(TRI_ACTIVATION_SILU, dx, dy, x, up, dup, n);
         break;
     case TRI_ACTIVATION_RELU:
-    case TRI_NUM_ACTIVATIONS:
         activation_row_backward(TRI_ACTIVATION_RELU, dx, dy, x, up, dup, n);
         break;
+    case TRI_ACTIVATION_QUICK_GELU:
+        activation_row_backward(TRI_ACTIVATION_QUICK_GELU, dx, dy, x, up, dup, n);
+        break;
+    case TRI_ACTIVATION_SQUARED_RELU:
+        activation_row_backward(TRI_ACTIVATION_SQUARED_RELU, dx, dy, x, up, dup, n);
+        break;
+    case TRI_ACTIVATION_GEGLU:
+    case TRI_ACTIVATION_GEGLU_TANH:
+    case TRI_ACTIVATION_SWIGLU:
+    case TRI_ACTIVATION_REGLU:
+    case TRI_ACTIVATION_QUICK_GEGLU:
+    case TRI_ACTIVATION_SQUARED_REGLU:
+    case TRI_NUM_ACTIVATIONS:
+        break; /* no inner kind */
     }
 }
 

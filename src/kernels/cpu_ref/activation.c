@@ -12,26 +12,7 @@
 #define INV_SQRT_TWO_PI  0.39894228040143267794
 #define SQRT_TWO_OVER_PI 0.79788456080286535588
 #define GELU_TANH_CUBIC  0.044715
-
-/* The nonlinearity inside a gated kind; a plain kind is its own. */
-static enum tri_activation activation_inner(enum tri_activation kind)
-{
-    switch (kind) {
-    case TRI_ACTIVATION_SWIGLU:
-        return TRI_ACTIVATION_SILU;
-    case TRI_ACTIVATION_GEGLU:
-        return TRI_ACTIVATION_GELU;
-    case TRI_ACTIVATION_GEGLU_TANH:
-        return TRI_ACTIVATION_GELU_TANH;
-    case TRI_ACTIVATION_GELU:
-    case TRI_ACTIVATION_GELU_TANH:
-    case TRI_ACTIVATION_SILU:
-    case TRI_ACTIVATION_RELU:
-    case TRI_NUM_ACTIVATIONS:
-        break;
-    }
-    return kind;
-}
+#define QUICK_GELU       1.702
 
 static double activation_value(enum tri_activation kind, double x)
 {
@@ -41,7 +22,10 @@ static double activation_value(enum tri_activation kind, double x)
         return 0.5 * x * (1 + tanh(SQRT_TWO_OVER_PI * (x + GELU_TANH_CUBIC * x * x * x)));
     if (kind == TRI_ACTIVATION_SILU)
         return x / (1 + exp(-x));
-    return x < 0 ? 0 : x;
+    if (kind == TRI_ACTIVATION_QUICK_GELU)
+        return x / (1 + exp(-QUICK_GELU * x));
+    double positive = x < 0 ? 0 : x;
+    return kind == TRI_ACTIVATION_SQUARED_RELU ? positive * positive : positive;
 }
 
 static double activation_slope(enum tri_activation kind, double x)
@@ -57,6 +41,12 @@ static double activation_slope(enum tri_activation kind, double x)
         double s = 1 / (1 + exp(-x));
         return s * (1 + x * (1 - s));
     }
+    if (kind == TRI_ACTIVATION_QUICK_GELU) {
+        double s = 1 / (1 + exp(-QUICK_GELU * x));
+        return s * (1 + QUICK_GELU * x * (1 - s));
+    }
+    if (kind == TRI_ACTIVATION_SQUARED_RELU)
+        return x > 0 ? 2 * x : 0;
     return x > 0 ? 1 : 0;
 }
 
@@ -65,7 +55,7 @@ void tri_ref_activation(struct tri_queue *q, struct tri_tensor y, struct tri_ten
 {
     (void)q;
     struct tri_rows yr = tri_rows_of(y), xr = tri_rows_of(x);
-    enum tri_activation f = activation_inner(kind);
+    enum tri_activation f = tri_activation_inner(kind);
     int64_t C = yr.columns;
     for (int64_t r = 0; r < yr.num; r++) {
         float *yp = tri_rows_get(&yr, r);
@@ -83,7 +73,7 @@ void tri_ref_activation_backward(struct tri_queue *q, struct tri_tensor dx, stru
 {
     (void)q;
     struct tri_rows dxr = tri_rows_of(dx), dyr = tri_rows_of(dy), xr = tri_rows_of(x);
-    enum tri_activation f = activation_inner(kind);
+    enum tri_activation f = tri_activation_inner(kind);
     int64_t C = dyr.columns;
     for (int64_t r = 0; r < dyr.num; r++) {
         float *dxp = tri_rows_get(&dxr, r);
