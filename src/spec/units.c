@@ -42,7 +42,10 @@ static void make_node(struct maker *maker, struct tri_module_spec *node, const c
 static void make_norm(struct maker *maker, struct tri_module_spec *node, const char *slot)
 {
     const struct tri_transformer_config *t = &maker->shape->transformer;
-    struct tri_norm_params params = {.size = t->hidden_size, .eps = t->layernorm_epsilon};
+    struct tri_norm_params params = {.size = t->hidden_size,
+                                     .eps = t->layernorm_epsilon,
+                                     .bias = t->normalization == TRI_NORM_LAYERNORM,
+                                     .zero_centered = t->layernorm_zero_centered_gamma};
     make_node(maker, node, slot, t->normalization == TRI_NORM_RMSNORM ? "rmsnorm" : "layernorm",
               &params, sizeof(params), 0);
 }
@@ -116,12 +119,10 @@ static int activation_kind(const struct tri_transformer_config *t)
     static const int plain[] = {[TRI_ACT_GELU] = TRI_ACT_KIND_GELU,
                                 [TRI_ACT_GELU_TANH] = TRI_ACT_KIND_GELU_TANH,
                                 [TRI_ACT_SILU] = TRI_ACT_KIND_SILU,
-                                [TRI_ACT_RELU] = TRI_ACT_KIND_RELU};
-    static const int gated[] = {[TRI_ACT_GELU] = TRI_ACT_KIND_GEGLU,
-                                [TRI_ACT_GELU_TANH] = TRI_ACT_KIND_GEGLU_TANH,
-                                [TRI_ACT_SILU] = TRI_ACT_KIND_SWIGLU};
-    TRI_ASSERT(!t->gated_linear_unit || t->activation_func != TRI_ACT_RELU); /* shape/check.c */
-    return t->gated_linear_unit ? gated[t->activation_func] : plain[t->activation_func];
+                                [TRI_ACT_RELU] = TRI_ACT_KIND_RELU,
+                                [TRI_ACT_QUICK_GELU] = TRI_ACT_KIND_QUICK_GELU,
+                                [TRI_ACT_SQUARED_RELU] = TRI_ACT_KIND_SQUARED_RELU};
+    return plain[t->activation_func] + (t->gated_linear_unit ? TRI_ACT_KIND_GATED : 0);
 }
 
 static void make_mlp(struct maker *maker, struct tri_module_spec *node)

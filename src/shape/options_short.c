@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The short forms of Megatron-LM's command line: their rows, and how they become fields. */
+#include "shape/options.h"
+
+#include "shape/heterogeneous.h"
+
+#include <math.h>
+#include <string.h>
+
+#define SHORT(field) offsetof(struct tri_shape_short, field)
+
+static const struct tri_option short_rows[] = {
+    {.name = "swiglu",
+     .type = TRI_OPTION_BOOL,
+     .offset = SHORT(swiglu),
+     .default_text = "false",
+     .flags = TRI_OPTION_HIDDEN,
+     .help = "Short for activation_func silu with gated_linear_unit."},
+    {.name = "disable_bias_linear",
+     .type = TRI_OPTION_BOOL,
+     .offset = SHORT(disable_bias_linear),
+     .default_text = "false",
+     .flags = TRI_OPTION_HIDDEN,
+     .help = "Short for add_bias_linear false."},
+    {.name = "group_query_attention",
+     .type = TRI_OPTION_BOOL,
+     .offset = SHORT(group_query_attention),
+     .default_text = "false",
+     .flags = TRI_OPTION_HIDDEN,
+     .help = "Use num_query_groups, 1 unless given."},
+    {.name = "use_rotary_position_embeddings",
+     .type = TRI_OPTION_BOOL,
+     .offset = SHORT(use_rotary_position_embeddings),
+     .default_text = "false",
+     .flags = TRI_OPTION_HIDDEN,
+     .help = "Short for position_embedding_type rope."},
+    {.name = "apply_layernorm_1p",
+     .type = TRI_OPTION_BOOL,
+     .offset = SHORT(apply_layernorm_1p),
+     .default_text = "false",
+     .flags = TRI_OPTION_HIDDEN,
+     .help = "Short for layernorm_zero_centered_gamma."},
+    {.name = "squared_relu",
+     .type = TRI_OPTION_BOOL,
+     .offset = SHORT(squared_relu),
+     .default_text = "false",
+     .flags = TRI_OPTION_HIDDEN,
+     .help = "Short for activation_func squared_relu."},
+    {.name = "quick_geglu",
+     .type = TRI_OPTION_BOOL,
+     .offset = SHORT(quick_geglu),
+     .default_text = "false",
+     .flags = TRI_OPTION_HIDDEN,
+     .help = "Short for activation_func quick_gelu with gated_linear_unit."},
+    {.name = "heterogeneous_layers_config_path",
+     .type = TRI_OPTION_STRING,
+     .offset = SHORT(heterogeneous_layers_config_path),
+     .flags = TRI_OPTION_HIDDEN,
+     .help = "JSON file whose block_configs give layer_query_groups and layer_ffn_sizes."},
+    {.name = "norm_epsilon",
+     .type = TRI_OPTION_DOUBLE,
+     .offset = SHORT(norm_epsilon),
+     .flags = TRI_OPTION_POSITIVE | TRI_OPTION_HIDDEN,
+     .help = "Other name of layernorm_epsilon."},
+};
+
+const struct tri_option_table tri_shape_short_options = {
+    .section = "shape",
+    .rows = short_rows,
+    .num_rows = sizeof(short_rows) / sizeof(short_rows[0]),
+    .struct_bytes = sizeof(struct tri_shape_short),
+};
+
+/* Sets the field called name from the short form that stands for it. */
+static void short_apply(const char *short_name, const struct tri_option_table *table, void *config,
+                        const unsigned char *origin, const char *name, const char *text,
+                        tri_error *err)
+{
+    const struct tri_option *row = tri_option_find(table, name);
+    TRI_ASSERT(row);
+    char before[TRI_OPTION_TEXT], after[TRI_OPTION_TEXT];
+    tri_option_format(row, config, before, sizeof(before));
+    TRI_ASSERT(tri_option_set(row, config, text, short_name, err) == TRI_OK);
+    tri_option_format(row, config, after, sizeof(after));
+    if (origin && origin[row - table->rows] && strcmp(before, after) != 0)
+        tri_error_add(err, TRI_INVALID,
+                      "'%s' means '%s' %s, but '%s' %s was given as well; leave one of them out",
+                      short_name, name, after, name, before);
+}
+
+tri_status tri_shape_apply_short(const struct tri_shape_short *given,
+                                 const unsigned char *transformer_origin,
+                                 const unsigned char *gpt_origin, struct tri_gpt_config *config,
+                                 tri_error *err)
+{
+    const struct tri_option_table *inner = &tri_transformer_options;
+    void *transformer = &config->transformer;
+    int problems = tri_error_count(err);
+    const struct {
+        bool is_given;
+        const char *name, *option, *text;
+    } forms[] = {
+        {given->swiglu, "swiglu", "activation_func", "silu"},
+        {given->swiglu, "swiglu", "gated_linear_unit", "true"},
+        {given->quick_geglu, "quick_geglu", "activation_func", "quick_gelu"},
+        {given->quick_geglu, "quick_geglu", "gated_linear_unit", "true"},
+        {given->squared_relu, "squared_relu", "activation_func", "squared_relu"},
+        {given->disable_bias_linear, "disable_bias_linear", "add_bias_linear", "false"},
+        {given->apply_layernorm_1p, "apply_layernorm_1p", "layernorm_zero_centered_gamma", "true"},
+    };
+    for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++)
+        if (forms[i].is_given)
+            short_apply(forms[i].name, inner, transformer, transformer_origin, forms[i].option,
+                        forms[i].text, err);
+    if (given->group_query_attention && config->transformer.num_query_groups == TRI_UNSET)
+        config->transformer.num_query_groups = 1;
+    if (given->use_rotary_position_embeddings)
+        short_apply("use_rotary_position_embeddings", &tri_gpt_options, config, gpt_origin,
+                    "position_embedding_type", "rope", err);
+    if (!isnan(given->norm_epsilon)) {
+        char text[64];
+        snprintf(text, sizeof(text), "%.17g", given->norm_epsilon);
+        short_apply("norm_epsilon", inner, transformer, transformer_origin, "layernorm_epsilon",
+                    text, err);
+    }
+    if (given->heterogeneous_layers_config_path[0])
+        tri_heterogeneous_read(given->heterogeneous_layers_config_path, &config->transformer, err);
+    return tri_error_count(err) > problems ? TRI_INVALID : TRI_OK;
+}
