@@ -5,6 +5,7 @@
 #include "cli/request.h"
 #include "trine/pretrain.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -37,6 +38,7 @@ static void catch_signals(void)
 struct screen {
     bool is_terminal;
     bool bar_shown;
+    bool lines_lost; /* stdout takes nothing any more, and that was said */
 };
 
 static void clear_bar(struct screen *screen)
@@ -50,8 +52,11 @@ static void print_line(void *arg, const char *text)
 {
     struct screen *screen = arg;
     clear_bar(screen);
-    printf("%s\n", text);
-    fflush(stdout);
+    if ((printf("%s\n", text) < 0 || fflush(stdout) != 0) && !screen->lines_lost) {
+        fprintf(stderr, "warning: cannot write to stdout: %s; the run goes on without its lines\n",
+                strerror(errno));
+        screen->lines_lost = true;
+    }
 }
 
 static void print_progress(void *arg, int64_t done, int64_t total, double seconds_left, double loss)

@@ -8,9 +8,15 @@
 #include "train/metrics.h"
 #include "train/resume.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 /* One rank's run. */
 struct run {
@@ -42,6 +48,70 @@ static tri_status open_data(struct run *run)
                            config->train.eval_iters * config->train.global_batch_size, &run->valid);
 }
 
+/* Cuts the last name off path. */
+static void cut_name(char *path)
+{
+    char *slash = strrchr(path, '/');
+    if (!slash)
+        snprintf(path, 2, ".");
+    else
+        slash[slash == path] = '\0';
+}
+
+/* Whether checkpoints can be written, found before time goes into the run: the nearest folder that is there
+   must take new files. Makes nothing. */
+static tri_status check_save_folder(const struct run *run)
+{
+    const char *folder = run->session->config.checkpoint.save;
+    tri_error *err = run->session->err;
+    char path[TRI_OPTION_TEXT];
+    struct stat info;
+    if (!folder[0] || run->session->world->rank != 0)
+        return TRI_OK;
+    snprintf(path, sizeof path, "%s", folder);
+    while (stat(path, &info) != 0) {
+        TRI_CHECK(errno == ENOENT && strcmp(path, ".") != 0, err, TRI_IO,
+                  "cannot save into '%s': '%s': %s; choose another folder with --save", folder,
+                  path, strerror(errno));
+        cut_name(path);
+    }
+    TRI_CHECK(S_ISDIR(info.st_mode), err, TRI_IO,
+              "cannot save into '%s': '%s' is no folder; choose another one with --save", folder,
+              path);
+    TRI_CHECK(
+        faccessat(AT_FDCWD, path, W_OK | X_OK, AT_EACCESS) == 0, err, TRI_IO,
+        "cannot save into '%s': nothing can be made in '%s': %s; choose another folder with --save",
+        folder, path, strerror(errno));
+    return TRI_OK;
+}
+
+static tri_status open_files(struct run *run)
+{
+    TRI_TRY(check_save_folder(run));
+    return open_data(run);
+}
+
+/* What a resumed run says first. */
+static void print_resumed(const struct run *run)
+{
+    const struct tri_train_config *train = &run->session->config.train;
+    const struct tri_progress *done = &run->progress;
+    int64_t left = train->train_iters - done->iteration;
+    tri_metrics_line(run->metrics, "resumed after iteration %" PRId64 ", %" PRId64 " samples",
+                     done->iteration, done->consumed_samples);
+    if (left <= 0)
+        tri_metrics_line(run->metrics,
+                         "nothing to do: train_iters is %" PRId64 "; a higher one goes on",
+                         train->train_iters);
+    else if (tri_lr_schedule_rate(&run->schedule, done->schedule_samples) == 0 &&
+             tri_lr_schedule_rate(&run->schedule,
+                                  done->schedule_samples + left * train->global_batch_size) == 0)
+        tri_metrics_line(run->metrics,
+                         "the learning rate is 0 from iteration %" PRId64
+                         " on: nothing more will be learned",
+                         done->iteration + 1);
+}
+
 static tri_status start(struct run *run)
 {
     struct tri_session *session = run->session;
@@ -49,7 +119,7 @@ static tri_status start(struct run *run)
     bool resumed = false;
     TRI_TRY(tri_lr_schedule_plan(&config->optim, config->train.train_iters,
                                  config->train.global_batch_size, session->err, &run->schedule));
-    TRI_TRY(tri_group_agree(session->context->all, open_data(run)));
+    TRI_TRY(tri_group_agree(session->context->all, open_files(run)));
     TRI_TRY(tri_session_state_create(session, &run->state));
     TRI_TRY(tri_session_state_start(run->state, &run->progress, &run->schedule, &resumed));
     run->saved_iteration = resumed ? run->progress.iteration : -1;
@@ -61,8 +131,7 @@ static tri_status start(struct run *run)
                      tri_clock_seconds() - run->start_seconds,
                      session->config.checkpoint.load[0] ? "loaded" : "initialised");
     if (resumed)
-        tri_metrics_line(run->metrics, "resumed after iteration %" PRId64 ", %" PRId64 " samples",
-                         run->progress.iteration, run->progress.consumed_samples);
+        print_resumed(run);
     return TRI_OK;
 }
 
