@@ -28,7 +28,7 @@ shopt -s inherit_errexit
 cd "$(dirname "$0")/.."
 export LC_ALL=C
 
-ITERS=${TRAIN_ITERS:-1500}
+ITERS=${TRAIN_ITERS:-2000}
 VOCAB=${TRAIN_VOCAB:-2048}
 FLAGS=${TRAIN_FLAGS:-}
 BASE=${TRAIN_DIR:-out/train}
@@ -57,6 +57,7 @@ shape:
   gated_linear_unit: true
   add_bias_linear: false
   untie_embeddings_and_output_weights: true
+  init_method_std: 0.06
   hidden_dropout: 0
   attention_dropout: 0
   eos_token_id: 0
@@ -72,11 +73,11 @@ train:
   seed: 1234
   log_interval: $(((ITERS + 9) / 10))
   log_json: $1/log.json
-  lr: 4.0e-3
+  lr: 2.0e-3
   lr_decay_style: cosine
   lr_warmup_fraction: 0.05
   weight_decay: 0.1
-  adam_beta2: 0.95
+  adam_beta2: 0.98
 
 data:
   train_data_path: [$1/train]

@@ -35,7 +35,7 @@ PROMPTS = ["The capital of France is", "In the beginning God created the heaven 
            "def fibonacci(n):\n    ", "Once upon a time, in a village by the sea,",
            "Q: What is 12 times 7?\nA:"]
 NEW_TOKENS, TIE = 64, 1e-4
-STEPS, SEQ, BATCH, MICRO, SEED = 20, 128, 4, 2, 1234
+STEPS, SEQ, BATCH, MICRO, SEED = 20, 64, 4, 2, 1234
 PEAK, MINIMUM, WARMUP, DECAY, BETAS = 1e-4, 1e-5, 4, 0.1, (0.9, 0.95)
 GRIDS = {"one rank": [], "tp 3": ["--ranks", "3", "--tensor-model-parallel-size", "3"],
          "pp 2": ["--ranks", "2", "--pipeline-model-parallel-size", "2"], "dp 2": ["--ranks", "2"]}
