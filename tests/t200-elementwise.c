@@ -197,6 +197,22 @@ static void test_activation_extremes(void **state)
     }
 }
 
+static void test_softcap(void **state)
+{
+    (void)state;
+    static const double sizes[] = {0.01, 3, 400};
+    for (int i = 0; i < 3; i++) {
+        struct case_tensor x = case_make(&kc, CASE_DIMS(7, 1003), 3, sizes[i]);
+        double *want = case_double(&x.t);
+        for (int64_t k = 0; k < 7 * 1003; k++)
+            want[k] = 30 * tanh(want[k] / 30);
+        kc.k->softcap(&kc.q, x.t, x.t, 30); /* in place */
+        case_expect(&x.t, want, "activation", "softcap");
+        free(want);
+        case_free(&x);
+    }
+}
+
 static void test_find_non_finite(void **state)
 {
     (void)state;
@@ -236,6 +252,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_bias),
         cmocka_unit_test(test_activations),
         cmocka_unit_test(test_activation_extremes),
+        cmocka_unit_test(test_softcap),
         cmocka_unit_test(test_find_non_finite),
         cmocka_unit_test(test_empty),
     };

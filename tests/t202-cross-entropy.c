@@ -14,7 +14,7 @@ struct ce_case {
     double *want_loss, *want_grad; /* [R], [R, V] */
 };
 
-static struct ce_case ce_make(double size, float seed)
+static struct ce_case ce_make(double size, float seed, double cap)
 {
     struct ce_case t;
     t.logits = case_make(&kc, CASE_DIMS(S, B, V), 3, size);
@@ -40,15 +40,17 @@ static struct ce_case ce_make(double size, float seed)
             t.want_grad[r * V + v] = (exp((double)*case_at(&t.logits.t, r * V + v) - max) / sum -
                                       (v == t.labels[index])) *
                                      (double)t.weights[index] * (double)seed;
+        for (int64_t v = 0; v < VALID && cap > 0; v++)
+            t.want_grad[r * V + v] *= 1 - pow((double)*case_at(&t.logits.t, r * V + v) / cap, 2);
     }
     return t;
 }
 
 /* The columns are cut at cuts[0 .. num]; rows' results are put together as the ranks would. */
-static void check_cross_entropy(double size, int num, const int64_t *cuts)
+static void check_cross_entropy(double size, float cap, int num, const int64_t *cuts)
 {
     const float seed = 0.25f;
-    struct ce_case t = ce_make(size, seed);
+    struct ce_case t = ce_make(size, seed, cap);
     float max[R], sum[R] = {0}, target[R] = {0}, loss[R], part[2][R];
     struct tri_tensor p0 = tri_tensor_f32_1d(part[0], R), p1 = tri_tensor_f32_1d(part[1], R);
     struct tri_tensor row_max = tri_tensor_f32_1d(max, R), row_sum = tri_tensor_f32_1d(sum, R);
@@ -74,7 +76,7 @@ static void check_cross_entropy(double size, int num, const int64_t *cuts)
     case_expect(&out, t.want_loss, "cross_entropy", "loss");
     for (int i = 0; i < num; i++) {
         struct tri_tensor piece = tri_tensor_slice(&t.logits.t, 2, cuts[i], cuts[i + 1] - cuts[i]);
-        kc.k->ce_backward(&kc.q, piece, row_max, row_sum, t.labels, t.weights, seed, cuts[i],
+        kc.k->ce_backward(&kc.q, piece, row_max, row_sum, t.labels, t.weights, seed, cap, cuts[i],
                           VALID);
     }
     case_expect(&t.logits.t, t.want_grad, "cross_entropy", "gradient");
@@ -86,15 +88,16 @@ static void check_cross_entropy(double size, int num, const int64_t *cuts)
 static void test_whole(void **state)
 {
     (void)state;
-    check_cross_entropy(3, 1, (const int64_t[]){0, V});
-    check_cross_entropy(60, 1, (const int64_t[]){0, V});
+    check_cross_entropy(3, 0, 1, (const int64_t[]){0, V});
+    check_cross_entropy(60, 0, 1, (const int64_t[]){0, V});
+    check_cross_entropy(3, 3.5f, 1, (const int64_t[]){0, V}); /* of soft-capped logits */
 }
 
 static void test_cut(void **state)
 {
     (void)state;
-    check_cross_entropy(3, 3, (const int64_t[]){0, 500, 1003, V});
-    check_cross_entropy(3, 3, (const int64_t[]){0, 700, VALID, V}); /* the last part is padding */
+    check_cross_entropy(3, 0, 3, (const int64_t[]){0, 500, 1003, V});
+    check_cross_entropy(3, 0, 3, (const int64_t[]){0, 700, VALID, V}); /* the last part is padding */
 }
 
 /* Without weights every row counts 1; rows may be [R, V]. */
@@ -107,7 +110,7 @@ static void test_plain_rows(void **state)
     struct tri_tensor row_max = tri_tensor_f32_1d(max, 2), row_sum = tri_tensor_f32_1d(sum, 2);
     kc.k->ce_max(&kc.q, row_max, x.t, 0, 5);
     kc.k->ce_sum(&kc.q, row_sum, tri_tensor_f32_1d(target, 2), x.t, row_max, labels, 0, 5);
-    kc.k->ce_backward(&kc.q, x.t, row_max, row_sum, labels, NULL, 1, 0, 5);
+    kc.k->ce_backward(&kc.q, x.t, row_max, row_sum, labels, NULL, 1, 0, 0, 5);
     for (int r = 0; r < 2; r++) {
         float total = 0;
         for (int c = 0; c < 5; c++)

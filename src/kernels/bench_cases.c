@@ -287,9 +287,10 @@ static void rope_sizes(const int64_t *d, int64_t *size)
 static void rope_run(const struct tri_kernels *k, struct bench_run *r)
 {
     const int64_t *d = r->d;
+    const struct tri_rope rope = {.positions = {r->ids}};
     k->rope(r->queue, view(r->buffer[0], 4, d[0], d[1], d[2], d[3]),
             tri_tensor_f32_2d(r->buffer[1], d[0], d[3] / 2),
-            tri_tensor_f32_2d(r->buffer[2], d[0], d[3] / 2), r->ids, false, false);
+            tri_tensor_f32_2d(r->buffer[2], d[0], d[3] / 2), &rope);
 }
 
 static double rope_bytes(const int64_t *d)
@@ -322,7 +323,7 @@ static void ce_sum_run(const struct tri_kernels *k, struct bench_run *r)
 
 static void ce_grad_run(const struct tri_kernels *k, struct bench_run *r)
 {
-    k->ce_backward(r->queue, rows(r, 0), ce_rows(r, 1), ce_rows(r, 2), r->ids, NULL, 0.5f, 0,
+    k->ce_backward(r->queue, rows(r, 0), ce_rows(r, 1), ce_rows(r, 2), r->ids, NULL, 0.5f, 0, 0,
                    r->d[1] - 3);
 }
 

@@ -106,6 +106,8 @@ struct tri_kernels {
     void (*copy)(struct tri_queue *q, struct tri_tensor y, struct tri_tensor x); /* strided ok */
     void (*add)(struct tri_queue *q, struct tri_tensor y, struct tri_tensor a, struct tri_tensor b);
     void (*scale)(struct tri_queue *q, struct tri_tensor y, struct tri_tensor x, float alpha);
+    /* y = cap * tanh(x / cap) */
+    void (*softcap)(struct tri_queue *q, struct tri_tensor y, struct tri_tensor x, float cap);
     /* y[R, C] += bias[C] */
     void (*bias_add)(struct tri_queue *q, struct tri_tensor y, struct tri_tensor bias);
     /* dbias[C] += sum over rows of dy[R, C], in blocks of rows fixed by the shape */
@@ -160,10 +162,11 @@ struct tri_kernels {
     void (*ce_loss)(struct tri_queue *q, struct tri_tensor loss, struct tri_tensor row_sum,
                     struct tri_tensor target, const int32_t *labels, int64_t B, int64_t S);
     /* In place: logits becomes (softmax - onehot) * weight[b, s] * seed; padding columns and rows whose
-       label is < 0 become 0. weights [B, S] fp32 host, NULL: 1. */
+       label is < 0 become 0. weights [B, S] fp32 host, NULL: 1. softcap > 0: the logits came from softcap(),
+       and the gradient is that of its input. */
     void (*ce_backward)(struct tri_queue *q, struct tri_tensor logits, struct tri_tensor row_max,
                         struct tri_tensor row_sum, const int32_t *labels, const float *weights,
-                        float seed, int64_t first_column, int64_t num_valid);
+                        float seed, float softcap, int64_t first_column, int64_t num_valid);
 
     /* ---- matrix ---- */
     /* c[M, N] = beta * c + op(a) op(b), op = transpose where said; rows may be strided. beta 0 or 1.

@@ -49,9 +49,9 @@ static int64_t global_row(const struct tri_param_spec *spec, int tp, int tp_rank
     if (spec->padded_rows != spec->dims[0])
         return (int64_t)tp_rank * (spec->padded_rows / tp) + local;
     for (int i = 0; i < spec->num_parts; i++) {
-        int64_t share = spec->parts[i].rows / tp;
+        int64_t share = tri_part_share(&spec->parts[i], tp);
         if (local < share)
-            return spec->parts[i].first + (int64_t)tp_rank * share + local;
+            return tri_part_first(&spec->parts[i], tp, tp_rank) + local;
         local -= share;
     }
     return spec->dims[0];
@@ -82,6 +82,8 @@ static void fill_values(const struct fill *fill, struct run run)
     float *out = tri_tensor_f32(&fill->param->value) + run.local;
     if (spec->init == TRI_INIT_NORMAL)
         tri_rng_normal(fill->key, run.global, run.count, (float)spec->init_std, out);
+    else if (spec->init == TRI_INIT_UNIFORM)
+        tri_rng_uniform(fill->key, run.global, run.count, (float)spec->init_std, out);
     else
         for (int64_t i = 0; i < run.count; i++)
             out[i] = spec->init == TRI_INIT_ONE ? 1.0f : 0.0f;

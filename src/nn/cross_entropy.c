@@ -9,6 +9,7 @@
  * in[0] is the logits; there is no out. Backward takes no dout; din[0] is the logits, overwritten
  * with
  *   dlogit = (softmax - [column is label]) * weight * seed
+ * or, where the logits were soft-capped, with that times the cap's slope.
  */
 #include "nn/classes.h"
 
@@ -16,6 +17,7 @@ struct cross_entropy {
     struct tri_module base;
     tri_group *tp;
     int64_t vocab_size;
+    float softcap;
     struct tri_row_ref row_max, row_sum, target, loss;
 };
 
@@ -89,8 +91,8 @@ static tri_status cross_entropy_backward_input(tri_module *module, struct tri_sl
     struct tri_tensor row_max = tri_row_tensor(&self->row_max, slot, 2, rows);
     struct tri_tensor row_sum = tri_row_tensor(&self->row_sum, slot, 2, rows);
     module->kernels->ce_backward(module->queue, *din, row_max, row_sum, microbatch->labels,
-                                 microbatch->weights, slot->seed, self->tp->rank * din->dims[2],
-                                 self->vocab_size);
+                                 microbatch->weights, slot->seed, self->softcap,
+                                 self->tp->rank * din->dims[2], self->vocab_size);
     return TRI_OK;
 }
 
@@ -109,6 +111,7 @@ static tri_status cross_entropy_init(struct cross_entropy *self, struct tri_buil
 {
     self->tp = build->tp;
     self->vocab_size = params->vocab_size;
+    self->softcap = (float)params->softcap;
     TRI_TRY(tri_build_row(build, &self->base, "row_max", &self->row_max));
     TRI_TRY(tri_build_row(build, &self->base, "row_sum", &self->row_sum));
     TRI_TRY(tri_build_row(build, &self->base, "target", &self->target));

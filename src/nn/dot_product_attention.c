@@ -6,12 +6,16 @@
  * The score matrix is never held: backward makes it again from qkv and lse, the log of each row's
  * sum. No communication: heads are cut over tp.
  *
+ * Scores may be capped, keys beyond a window left out, and a sink (spec/modules.h) stand in the softmax's
+ * denominator.
+ *
  * With a cache (generation) the new k and v are copied behind those that are there, and the queries
  * see them all.
  */
 #include "nn/classes.h"
 #include "nn/dropout.h"
 #include "nn/heads.h"
+#include "spec/split.h"
 
 struct dot_product_attention {
     struct tri_module base;
@@ -19,7 +23,10 @@ struct dot_product_attention {
     int64_t first_head;
     int64_t seq_length; /* planned: numbers the rows of the dropout mask */
     int64_t cache_length;
-    float scale;
+    float scale, softcap;
+    int64_t window;
+    int sink;                         /* enum tri_sink_kind */
+    struct tri_param *softmax_offset; /* NULL: none */
     struct tri_dropout_site site;
     struct tri_row_ref lse, workspace, workspace_back, key_cache, value_cache;
 };
@@ -28,15 +35,26 @@ enum { ATTENTION_QKV, ATTENTION_CONTEXT };
 static struct tri_attention attention_arguments(const struct dot_product_attention *self,
                                                 const struct tri_slot *slot)
 {
+    const float *sink = self->softmax_offset ? tri_param_acquire(self->softmax_offset).data : NULL;
     return (struct tri_attention){
         .scale = self->scale,
         .causal = true,
+        .window = self->window,
+        .softcap = self->softcap,
+        .has_sink = self->sink != TRI_SINK_NONE,
+        .sink = sink,
         .query_offset = slot->cache ? slot->cache->length : 0,
         .segments = slot->cache ? NULL : slot->microbatch->segments,
         .dropout = tri_dropout_now(&self->site, slot, 0),
         .first_head = self->first_head,
         .seq_length = self->seq_length,
     };
+}
+
+static void attention_release(const struct dot_product_attention *self)
+{
+    if (self->softmax_offset)
+        tri_param_release(self->softmax_offset);
 }
 
 static struct tri_tensor attention_lse(const struct dot_product_attention *self,
@@ -84,6 +102,7 @@ static tri_status dot_product_attention_forward(tri_module *module, struct tri_s
                                attention_lse(self, slot, in->dims[0], in->dims[1]), parts.query,
                                parts.key, parts.value, &arguments,
                                tri_row_address(&self->workspace, slot));
+    attention_release(self);
     *tri_module_view(module, slot, ATTENTION_QKV) = *in;
     *tri_module_view(module, slot, ATTENTION_CONTEXT) = *out;
     return TRI_OK;
@@ -91,7 +110,8 @@ static tri_status dot_product_attention_forward(tri_module *module, struct tri_s
 
 /* With p = softmax, f = dropout factor:
    dv_j = sum_i p_ij f_ij dout_i,  ds_ij = p_ij (f_ij dout_i.v_j - dout_i.context_i),
-   dq_i = scale sum_j ds_ij k_j,  dk_j = scale sum_i ds_ij q_i; din = [dq | dk | dv] */
+   dq_i = scale sum_j ds_ij k_j,  dk_j = scale sum_i ds_ij q_i; din = [dq | dk | dv];
+   of a learned sink z: dz += -sum_i p_iz dout_i.context_i, p_iz = exp(z - lse_i) */
 static tri_status dot_product_attention_backward_input(tri_module *module, struct tri_slot *slot,
                                                        const struct tri_tensor *dout,
                                                        struct tri_tensor *din)
@@ -101,13 +121,18 @@ static tri_status dot_product_attention_backward_input(tri_module *module, struc
     const struct tri_tensor *context = tri_module_view(module, slot, ATTENTION_CONTEXT);
     struct tri_qkv parts = tri_qkv_split(qkv, self->heads, self->groups, self->D);
     struct tri_qkv grads = tri_qkv_split(din, self->heads, self->groups, self->D);
+    struct tri_tensor dheads = tri_heads_view(dout, 0, self->heads, self->D);
+    struct tri_tensor heads = tri_heads_view(context, 0, self->heads, self->D);
+    struct tri_tensor lse = attention_lse(self, slot, qkv->dims[0], qkv->dims[1]);
     struct tri_attention arguments = attention_arguments(self, slot);
-    module->kernels->attention_backward(module->queue, grads.query, grads.key, grads.value,
-                                        tri_heads_view(dout, 0, self->heads, self->D),
-                                        tri_heads_view(context, 0, self->heads, self->D),
-                                        attention_lse(self, slot, qkv->dims[0], qkv->dims[1]),
-                                        parts.query, parts.key, parts.value, &arguments,
+    module->kernels->attention_backward(module->queue, grads.query, grads.key, grads.value, dheads,
+                                        heads, lse, parts.query, parts.key, parts.value, &arguments,
                                         tri_row_address(&self->workspace_back, slot));
+    if (self->softmax_offset)
+        module->kernels->attention_sink_backward(
+            module->queue, tri_param_grad(self->softmax_offset), dheads, heads, lse,
+            tri_param_acquire(self->softmax_offset));
+    attention_release(self);
     return TRI_OK;
 }
 
@@ -128,14 +153,19 @@ static tri_status dot_product_attention_init(struct dot_product_attention *self,
     const struct tri_sizing_input *sizing = build->sizing;
     const tri_module *base = &self->base;
     self->heads = params->num_heads / sizing->split.tp;
-    self->groups = params->num_groups / sizing->split.tp;
+    self->groups = tri_split_groups(params->num_groups, sizing->split.tp);
     self->D = params->head_width;
     self->first_head = build->tp->rank * self->heads;
     self->seq_length = sizing->seq_length;
     self->cache_length = sizing->cache_length;
     self->scale = (float)params->scale;
+    self->softcap = (float)params->softcap;
+    self->window = params->window;
+    self->sink = params->sink;
     self->site =
         tri_dropout_site(params->dropout, build->seed, TRI_RNG_ATTENTION_DROPOUT, params->layer);
+    if (params->sink == TRI_SINK_LEARNED)
+        TRI_TRY(tri_build_param(build, base, "softmax_offset", &self->softmax_offset));
     TRI_TRY(tri_build_row(build, base, "lse", &self->lse));
     TRI_TRY(tri_build_row(build, base, "workspace", &self->workspace));
     if (!sizing->forward_only)

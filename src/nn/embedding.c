@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The first unit: token ids [b, s] -> [S, B, h]. Words from a table whose rows are cut over tp,
- * plus learned positions where the model has them, plus dropout.
+ * plus learned positions where the model has them, times a factor, plus dropout.
  *
  *                       forward                          backward
  *   sequence parallel   reduce-scatter of words along s  all-gather of dout along s
@@ -19,6 +19,7 @@ struct embedding {
     tri_group *tp;
     bool is_sequence_parallel;
     int64_t vocab_size, num_positions, hidden_size;
+    float factor;
     struct tri_dropout_site site;
     struct tri_param *words, *positions; /* positions NULL: none */
     struct tri_row_ref full, dgathered;
@@ -118,6 +119,8 @@ static tri_status embedding_forward(tri_module *module, struct tri_slot *slot,
     TRI_TRY(embedding_words(self, slot, out));
     if (self->positions)
         embedding_add_positions(self, slot, out);
+    if (self->factor != 1)
+        module->kernels->scale(module->queue, *out, *out, self->factor);
     struct tri_dropout mask =
         tri_dropout_now(&self->site, slot, embedding_first_position(self, out->dims[0]));
     if (mask.threshold > 0)
@@ -126,7 +129,7 @@ static tri_status embedding_forward(tri_module *module, struct tri_slot *slot,
     return TRI_OK;
 }
 
-/* *local = mask * dout, and *full the same on all positions. Collective over tp. */
+/* *local = mask * factor * dout, and *full the same on all positions. Collective over tp. */
 static tri_status embedding_unmask(struct embedding *self, struct tri_slot *slot,
                                    const struct tri_tensor *dout, struct tri_tensor *local,
                                    struct tri_tensor *full)
@@ -138,12 +141,15 @@ static tri_status embedding_unmask(struct embedding *self, struct tri_slot *slot
     if (self->is_sequence_parallel)
         *full = tri_row_tensor3(&self->dgathered, slot, S * self->tp->size, dout->dims[1],
                                 dout->dims[2]);
-    else if (mask.threshold > 0)
+    else if (mask.threshold > 0 || self->factor != 1)
         *full = tri_row_tensor(&self->dgathered, slot, 3, dout->dims);
-    if (mask.threshold > 0) {
+    if (mask.threshold > 0 || self->factor != 1)
         *local = tri_tensor_slice(full, 0, first, S);
+    if (mask.threshold > 0)
         base->kernels->dropout_backward(base->queue, *local, *dout, &mask);
-    }
+    if (self->factor != 1)
+        base->kernels->scale(base->queue, *local, mask.threshold > 0 ? *local : *dout,
+                             self->factor);
     if (!self->is_sequence_parallel)
         return TRI_OK;
     return tri_group_all_gather(self->tp, full->data, local->data, tri_tensor_elements(dout),
@@ -189,6 +195,7 @@ static tri_status embedding_init(struct embedding *self, struct tri_build *build
     self->vocab_size = params->vocab_size;
     self->num_positions = params->num_positions;
     self->hidden_size = params->hidden_size;
+    self->factor = (float)params->factor;
     self->site = tri_dropout_site(params->dropout, build->seed, TRI_RNG_EMBEDDING_DROPOUT, 0);
     TRI_TRY(tri_build_param(build, base, "embedding.word_embeddings.weight", &self->words));
     if (params->num_positions > 0)
@@ -196,7 +203,7 @@ static tri_status embedding_init(struct embedding *self, struct tri_build *build
             tri_build_param(build, base, "embedding.position_embeddings.weight", &self->positions));
     if (self->is_sequence_parallel || self->positions)
         TRI_TRY(tri_build_row(build, base, "full", &self->full));
-    bool needs_copy = self->is_sequence_parallel || params->dropout > 0;
+    bool needs_copy = self->is_sequence_parallel || params->dropout > 0 || params->factor != 1;
     if (needs_copy && !build->sizing->forward_only)
         TRI_TRY(tri_build_row(build, base, "dgathered", &self->dgathered));
     return TRI_OK;

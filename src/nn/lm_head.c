@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The last unit, [S, B, h] -> loss terms: normed = final_layernorm(x), logits =
- * output_layer(normed) [s, B, V/tp], then cross_entropy where there are labels. The logits are
+ * output_layer(normed) [s, B, V/tp], scaled and soft-capped where the model says so, then cross_entropy where there are labels. The logits are
  * never gathered, except for a caller who asks for them on the host: every rank of tp then gives
  * its columns to the others. There is no out and backward takes no dout: it starts from the slot's
  * seed.
@@ -17,7 +17,8 @@ struct lm_head {
     tri_module *final_layernorm, *output_layer, *cross_entropy;
     tri_group *tp;
     int64_t sp, vocab_size;
-    int64_t width; /* V/tp: logit columns of this rank */
+    int64_t width;         /* V/tp: logit columns of this rank */
+    float factor, softcap; /* of the logits; softcap 0: none */
     struct tri_row_ref normed, logits, dnormed;
 };
 
@@ -78,6 +79,10 @@ static tri_status lm_head_forward(tri_module *module, struct tri_slot *slot,
     struct tri_tensor logits = lm_head_logits(self, slot, &x);
     TRI_TRY(self->final_layernorm->ops->forward(self->final_layernorm, slot, &x, &normed));
     TRI_TRY(self->output_layer->ops->forward(self->output_layer, slot, &normed, &logits));
+    if (self->factor != 1)
+        module->kernels->scale(module->queue, logits, logits, self->factor);
+    if (self->softcap > 0)
+        module->kernels->softcap(module->queue, logits, logits, self->softcap);
     if (slot->logits)
         TRI_TRY(lm_head_share_logits(self, slot, &logits));
     if (wants_loss)
@@ -85,13 +90,15 @@ static tri_status lm_head_forward(tri_module *module, struct tri_slot *slot,
     return TRI_OK;
 }
 
-/* seed -> dlogits, in place of the logits -> dnormed -> din */
+/* seed -> dlogits (in front of the soft cap), in place of the logits -> dnormed -> din */
 static tri_status lm_head_walk_back(struct lm_head *self, struct tri_slot *slot,
                                     struct tri_tensor *din, bool joint)
 {
     struct tri_tensor logits = lm_head_logits(self, slot, din);
     struct tri_tensor dnormed = tri_row_tensor(&self->dnormed, slot, 3, din->dims);
     TRI_TRY(tri_module_backward(self->cross_entropy, slot, NULL, &logits, joint));
+    if (self->factor != 1)
+        self->base.kernels->scale(self->base.queue, logits, logits, self->factor);
     TRI_TRY(tri_module_backward(self->output_layer, slot, &logits, &dnormed, joint));
     return tri_module_backward(self->final_layernorm, slot, &dnormed, din, joint);
 }
@@ -149,6 +156,9 @@ static tri_status lm_head_init(struct lm_head *self, struct tri_build *build,
                                const struct tri_module_spec *node)
 {
     const tri_module *base = &self->base;
+    const struct tri_head_params *params = node->params;
+    self->factor = (float)params->factor;
+    self->softcap = (float)params->softcap;
     self->tp = build->tp;
     self->sp = build->sizing->split.sp;
     TRI_TRY(tri_build_row(build, base, "normed", &self->normed));

@@ -15,10 +15,12 @@ static const struct tri_module_class *const module_classes[] = {
     &tri_module_class_layernorm,
     &tri_module_class_lm_head,
     &tri_module_class_mlp,
+    &tri_module_class_parallel_layer,
     &tri_module_class_rmsnorm,
     &tri_module_class_row_linear,
     &tri_module_class_self_attention,
     &tri_module_class_transformer_layer,
+    &tri_module_class_whole_linear,
     NULL,
 };
 

@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Self-attention, [S, B, h] -> [S, B, h]: qkv = linear_qkv(x) [s, B, (heads + 2 groups)/tp * D],
- * rotary positions on q and k in place, context = core_attention(qkv) [s, B, heads/tp * D], y =
- * linear_proj(context). All communication is that of the linears.
+ * Self-attention, [S, B, h] -> [S, B, h]: qkv = linear_qkv(x) [s, B, (heads + 2 groups)/tp * D], norms of
+ * each head of q and k where there are such, rotary positions on both in place, context =
+ * core_attention(qkv) [s, B, heads/tp * D], y = linear_proj(context). All communication is that of the
+ * linears. With fewer groups than tp ranks, neighbours hold the same ones (spec/split.h).
  *
- * The rotary tables are made once, in the arithmetic of the reference: frequency 1 / base^(2i/d),
- * angle = position * frequency, each step rounded to fp32, then cosine and sine of that angle.
+ * A norm reads a copy of its heads, [s, B heads, D], which is kept for backward, since what stands in qkv
+ * afterwards is its output.
  */
 #include "nn/classes.h"
 #include "nn/heads.h"
-
-#include <math.h>
+#include "nn/rotary.h"
+#include "spec/split.h"
 
 struct self_attention {
     struct tri_module base;
     tri_module *linear_qkv, *core_attention, *linear_proj;
-    int64_t heads, groups, D; /* heads and groups of this rank */
+    tri_module *q_layernorm, *k_layernorm; /* NULL: none */
+    int64_t heads, groups, D;              /* heads and groups of this rank */
     int64_t sp;
-    int64_t rotary_width; /* 0: positions do not turn */
-    int64_t max_positions;
-    bool interleaved;
-    struct tri_row_ref qkv, context, dqkv, dcontext, cos, sin;
+    struct tri_rotary rotary;
+    struct tri_row_ref qkv, context, dqkv, dcontext;
+    struct tri_row_ref raw_query, raw_key, normed, dnormed;
 };
 
 static struct tri_tensor self_attention_qkv(const struct self_attention *self,
@@ -37,35 +38,42 @@ static struct tri_tensor self_attention_context(const struct self_attention *sel
     return tri_row_tensor3(row, slot, S * self->sp, B, self->heads * self->D);
 }
 
-static tri_status self_attention_check_positions(const struct self_attention *self,
-                                                 const struct tri_microbatch *microbatch)
+/* A row for heads [s, B, n, D], as a norm sees it: [s, B n, D]; *same is the row as [s, B, n, D]. */
+static struct tri_tensor self_attention_heads(const struct tri_row_ref *row,
+                                              const struct tri_slot *slot,
+                                              const struct tri_tensor *heads,
+                                              struct tri_tensor *same)
 {
-    for (int64_t i = 0; i < microbatch->rows * microbatch->length; i++) {
-        int64_t position = microbatch->positions[i];
-        TRI_CHECK(position >= 0 && position < self->max_positions, self->base.err, TRI_INVALID,
-                  "position %lld of row %lld is outside the %lld rotary positions of '%s'; raise "
-                  "--max-position-embeddings or use shorter input",
-                  (long long)position, (long long)(i / microbatch->length),
-                  (long long)self->max_positions, self->base.path);
-    }
+    *same = tri_row_tensor(row, slot, 4, heads->dims);
+    return tri_row_tensor3(row, slot, heads->dims[0], heads->dims[1] * heads->dims[2],
+                           heads->dims[3]);
+}
+
+/* heads become norm(heads); what they were is kept in raw. */
+static tri_status self_attention_norm(const struct self_attention *self, struct tri_slot *slot,
+                                      tri_module *norm, const struct tri_row_ref *raw,
+                                      struct tri_tensor heads)
+{
+    const tri_module *base = &self->base;
+    struct tri_tensor kept, made;
+    struct tri_tensor x = self_attention_heads(raw, slot, &heads, &kept);
+    struct tri_tensor y = self_attention_heads(&self->normed, slot, &heads, &made);
+    base->kernels->copy(base->queue, kept, heads);
+    TRI_TRY(norm->ops->forward(norm, slot, &x, &y));
+    base->kernels->copy(base->queue, heads, made);
     return TRI_OK;
 }
 
-/* Turns q and k of joined by the angles of their positions; inverse turns gradients back. */
-static void self_attention_rotate(const struct self_attention *self, const struct tri_slot *slot,
-                                  const struct tri_tensor *joined, bool inverse)
+/* The same for gradients, in place. */
+static tri_status self_attention_norm_back(const struct self_attention *self, struct tri_slot *slot,
+                                           tri_module *norm, struct tri_tensor dheads, bool joint)
 {
-    if (self->rotary_width == 0)
-        return;
     const tri_module *base = &self->base;
-    const int32_t *positions = slot->microbatch->positions;
-    struct tri_qkv parts = tri_qkv_split(joined, self->heads, self->groups, self->D);
-    struct tri_tensor cosines = tri_row_tensor(&self->cos, slot, 2, self->cos.dims);
-    struct tri_tensor sines = tri_row_tensor(&self->sin, slot, 2, self->sin.dims);
-    base->kernels->rope(base->queue, parts.query, cosines, sines, positions, self->interleaved,
-                        inverse);
-    base->kernels->rope(base->queue, parts.key, cosines, sines, positions, self->interleaved,
-                        inverse);
+    struct tri_tensor same, dy = self_attention_heads(&self->dnormed, slot, &dheads, &same);
+    base->kernels->copy(base->queue, same, dheads);
+    TRI_TRY(tri_module_backward(norm, slot, &dy, &dy, joint));
+    base->kernels->copy(base->queue, dheads, same);
+    return TRI_OK;
 }
 
 static tri_status self_attention_forward(tri_module *module, struct tri_slot *slot,
@@ -75,16 +83,21 @@ static tri_status self_attention_forward(tri_module *module, struct tri_slot *sl
     int64_t S = in->dims[0], B = in->dims[1];
     struct tri_tensor qkv = self_attention_qkv(self, slot, &self->qkv, S, B);
     struct tri_tensor context = self_attention_context(self, slot, &self->context, S, B);
-    if (self->rotary_width > 0)
-        TRI_TRY(self_attention_check_positions(self, slot->microbatch));
+    struct tri_qkv parts = tri_qkv_split(&qkv, self->heads, self->groups, self->D);
+    TRI_TRY(tri_rotary_check(&self->rotary, module, slot->microbatch));
     TRI_TRY(self->linear_qkv->ops->forward(self->linear_qkv, slot, in, &qkv));
-    self_attention_rotate(self, slot, &qkv, false);
+    if (self->q_layernorm) {
+        TRI_TRY(self_attention_norm(self, slot, self->q_layernorm, &self->raw_query, parts.query));
+        TRI_TRY(self_attention_norm(self, slot, self->k_layernorm, &self->raw_key, parts.key));
+    }
+    tri_rotary_turn(&self->rotary, module, slot, parts.query, false);
+    tri_rotary_turn(&self->rotary, module, slot, parts.key, false);
     TRI_TRY(self->core_attention->ops->forward(self->core_attention, slot, &qkv, &context));
     return self->linear_proj->ops->forward(self->linear_proj, slot, &context, out);
 }
 
-/* dout -> dcontext -> dqkv, its q and k turned back -> din. dqkv is what linear_qkv's weight half
-   reads. */
+/* dout -> dcontext -> dqkv, its q and k turned back and through their norms -> din. dqkv is what
+   linear_qkv's weight half reads. */
 static tri_status self_attention_walk_back(struct self_attention *self, struct tri_slot *slot,
                                            const struct tri_tensor *dout, struct tri_tensor *din,
                                            bool joint)
@@ -92,9 +105,15 @@ static tri_status self_attention_walk_back(struct self_attention *self, struct t
     int64_t S = dout->dims[0], B = dout->dims[1];
     struct tri_tensor dqkv = self_attention_qkv(self, slot, &self->dqkv, S, B);
     struct tri_tensor dcontext = self_attention_context(self, slot, &self->dcontext, S, B);
+    struct tri_qkv grads = tri_qkv_split(&dqkv, self->heads, self->groups, self->D);
     TRI_TRY(tri_module_backward(self->linear_proj, slot, dout, &dcontext, joint));
     TRI_TRY(tri_module_backward(self->core_attention, slot, &dcontext, &dqkv, joint));
-    self_attention_rotate(self, slot, &dqkv, true);
+    tri_rotary_turn(&self->rotary, &self->base, slot, grads.query, true);
+    tri_rotary_turn(&self->rotary, &self->base, slot, grads.key, true);
+    if (self->q_layernorm) {
+        TRI_TRY(self_attention_norm_back(self, slot, self->q_layernorm, grads.query, joint));
+        TRI_TRY(self_attention_norm_back(self, slot, self->k_layernorm, grads.key, joint));
+    }
     return tri_module_backward(self->linear_qkv, slot, &dqkv, din, joint);
 }
 
@@ -111,20 +130,36 @@ static tri_status self_attention_backward_input(tri_module *module, struct tri_s
     return self_attention_walk_back((struct self_attention *)module, slot, dout, din, false);
 }
 
+/* The sub-modules in the order in which forward runs them; returns their number. */
+static int self_attention_children(const struct self_attention *self, tri_module *children[5])
+{
+    int num = 0;
+    children[num++] = self->linear_qkv;
+    if (self->q_layernorm) {
+        children[num++] = self->q_layernorm;
+        children[num++] = self->k_layernorm;
+    }
+    children[num++] = self->core_attention;
+    children[num++] = self->linear_proj;
+    return num;
+}
+
 static tri_status self_attention_backward_weight(tri_module *module, struct tri_slot *slot)
 {
-    struct self_attention *self = (struct self_attention *)module;
-    TRI_TRY(self->linear_proj->ops->backward_weight(self->linear_proj, slot));
-    TRI_TRY(self->core_attention->ops->backward_weight(self->core_attention, slot));
-    return self->linear_qkv->ops->backward_weight(self->linear_qkv, slot);
+    tri_module *children[5];
+    for (int i = self_attention_children((struct self_attention *)module, children) - 1; i >= 0;
+         i--)
+        TRI_TRY(children[i]->ops->backward_weight(children[i], slot));
+    return TRI_OK;
 }
 
 static tri_status self_attention_end_step(tri_module *module)
 {
-    struct self_attention *self = (struct self_attention *)module;
-    TRI_TRY(self->linear_qkv->ops->end_step(self->linear_qkv));
-    TRI_TRY(self->core_attention->ops->end_step(self->core_attention));
-    return self->linear_proj->ops->end_step(self->linear_proj);
+    tri_module *children[5];
+    int num = self_attention_children((struct self_attention *)module, children);
+    for (int i = 0; i < num; i++)
+        TRI_TRY(children[i]->ops->end_step(children[i]));
+    return TRI_OK;
 }
 
 static void self_attention_destroy(tri_module *module)
@@ -132,6 +167,8 @@ static void self_attention_destroy(tri_module *module)
     struct self_attention *self = (struct self_attention *)module;
     tri_module_destroy(&self->linear_proj);
     tri_module_destroy(&self->core_attention);
+    tri_module_destroy(&self->k_layernorm);
+    tri_module_destroy(&self->q_layernorm);
     tri_module_destroy(&self->linear_qkv);
     tri_module_free(module);
 }
@@ -146,58 +183,40 @@ static const struct tri_module_ops self_attention_ops = {
     .destroy = self_attention_destroy,
 };
 
-/* cos, sin [max_positions, rotary_width / 2] of one row's address each. */
-static void self_attention_fill_tables(const struct self_attention *self, float *cosines,
-                                       float *sines, double base)
+static tri_status self_attention_init_norms(struct self_attention *self, struct tri_build *build)
 {
-    int64_t half = self->rotary_width / 2;
-    for (int64_t i = 0; i < half; i++) {
-        float exponent = (float)(2 * i) / (float)self->rotary_width;
-        float frequency = 1.0f / (float)pow(base, (double)exponent);
-        for (int64_t position = 0; position < self->max_positions; position++) {
-            double angle = (double)((float)position * frequency);
-            cosines[position * half + i] = (float)cos(angle);
-            sines[position * half + i] = (float)sin(angle);
-        }
-    }
-}
-
-static tri_status self_attention_init_tables(struct self_attention *self, struct tri_build *build,
-                                             const struct tri_self_attention_params *params)
-{
-    self->rotary_width = params->rotary_width;
-    self->interleaved = params->rotary_interleaved;
-    self->max_positions = params->max_positions;
-    if (self->rotary_width == 0)
-        return TRI_OK;
-    TRI_TRY(tri_build_row(build, &self->base, "cos", &self->cos));
-    TRI_TRY(tri_build_row(build, &self->base, "sin", &self->sin));
-    const struct tri_device *device = build->queue->device;
-    float *cosines = device->map(build->queue, self->cos.base, self->cos.bytes, TRI_MAP_WRITE);
-    float *sines = device->map(build->queue, self->sin.base, self->sin.bytes, TRI_MAP_WRITE);
-    self_attention_fill_tables(self, cosines, sines, params->rotary_base);
-    device->unmap(build->queue, self->sin.base, sines);
-    device->unmap(build->queue, self->cos.base, cosines);
-    return TRI_OK;
+    TRI_TRY(tri_build_row(build, &self->base, "raw_query", &self->raw_query));
+    TRI_TRY(tri_build_row(build, &self->base, "raw_key", &self->raw_key));
+    TRI_TRY(tri_build_row(build, &self->base, "normed", &self->normed));
+    return build->sizing->forward_only
+               ? TRI_OK
+               : tri_build_row(build, &self->base, "dnormed", &self->dnormed);
 }
 
 static tri_status self_attention_init(struct self_attention *self, struct tri_build *build,
                                       const struct tri_module_spec *node)
 {
     const struct tri_self_attention_params *params = node->params;
+    const struct tri_split *split = &build->sizing->split;
     const tri_module *base = &self->base;
-    self->heads = params->num_heads / build->sizing->split.tp;
-    self->groups = params->num_groups / build->sizing->split.tp;
+    self->heads = params->num_heads / split->tp;
+    self->groups = tri_split_groups(params->num_groups, split->tp);
     self->D = params->head_width;
-    self->sp = build->sizing->split.sp;
+    self->sp = split->sp;
     TRI_TRY(tri_build_row(build, base, "qkv", &self->qkv));
     TRI_TRY(tri_build_row(build, base, "context", &self->context));
     if (!build->sizing->forward_only) {
         TRI_TRY(tri_build_row(build, base, "dqkv", &self->dqkv));
         TRI_TRY(tri_build_row(build, base, "dcontext", &self->dcontext));
     }
-    TRI_TRY(self_attention_init_tables(self, build, params));
+    TRI_TRY(tri_rotary_init(&self->rotary, build, base, params));
+    if (params->head_norms)
+        TRI_TRY(self_attention_init_norms(self, build));
     TRI_TRY(tri_build_child(build, node, "linear_qkv", &self->linear_qkv));
+    if (params->head_norms) {
+        TRI_TRY(tri_build_child(build, node, "q_layernorm", &self->q_layernorm));
+        TRI_TRY(tri_build_child(build, node, "k_layernorm", &self->k_layernorm));
+    }
     TRI_TRY(tri_build_child(build, node, "core_attention", &self->core_attention));
     return tri_build_child(build, node, "linear_proj", &self->linear_proj);
 }

@@ -11,11 +11,12 @@ static void adam_update(struct tri_context *context, const struct tri_optim_conf
                         const struct tri_shard *shard, float *const *moments,
                         const struct tri_update *update)
 {
+    double divisor = shard->param->spec->lr_divisor > 0 ? shard->param->spec->lr_divisor : 1;
     struct tri_adam adam = {
-        .lr = (float)update->lr,
+        .lr = (float)(update->lr / divisor),
         .beta1 = (float)config->adam_beta1,
         .beta2 = (float)config->adam_beta2,
-        .eps = (float)config->adam_eps,
+        .eps = (float)(config->adam_eps / divisor),
         .weight_decay = (float)update->weight_decay,
         .bias1 = (float)(1.0 - pow(config->adam_beta1, (double)update->step)),
         .bias2 = (float)(1.0 - pow(config->adam_beta2, (double)update->step)),
@@ -55,10 +56,12 @@ void tri_optimizer_sum_squares(const struct tri_model *model, double factor,
 {
     struct tri_context *context = model->context;
     void *workspace = tri_context_row_named(context, "optimizer", "workspace");
-    for (int i = 0; i < model->num_shards; i++)
-        if (model->shards[i].counted)
-            context->update->sum_squares(&context->queue, sum, model->shards[i].grad, factor,
-                                         workspace);
+    for (int i = 0; i < model->num_shards; i++) {
+        const struct tri_shard *shard = &model->shards[i];
+        struct tri_tensor counted = tri_tensor_slice(&shard->grad, 0, 0, shard->counted);
+        if (shard->counted > 0)
+            context->update->sum_squares(&context->queue, sum, counted, factor, workspace);
+    }
 }
 
 tri_status tri_optimizer_check_finite(const struct tri_model *model, int64_t iteration)

@@ -2,6 +2,8 @@
 /* The derivations and the rules of shape/check.h: one small function per rule. */
 #include "shape/check.h"
 
+#include "shape/attention.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -34,14 +36,7 @@ void tri_gpt_config_resolve(struct tri_gpt_config *config)
         config->seq_length = config->max_position_embeddings;
     if (config->max_position_embeddings == TRI_UNSET)
         config->max_position_embeddings = config->seq_length;
-}
-
-int64_t tri_rotary_width(const struct tri_gpt_config *config)
-{
-    if (config->position_embedding_type != TRI_POSITION_ROPE)
-        return 0;
-    double width = (double)config->transformer.kv_channels * config->rotary_percent;
-    return width > 0 && width <= (double)LARGEST_SIZE ? (int64_t)width : 0;
+    tri_attention_resolve(config);
 }
 
 struct check {
@@ -150,33 +145,17 @@ static void check_positions(struct check *check)
                 "'max_position_embeddings' %" PRId64 " is not between 1 and %" PRId64
                 "; leave it unset for 'seq_length'",
                 c->max_position_embeddings, LARGEST_SIZE);
-    else if (c->seq_length > c->max_position_embeddings)
+    else if (c->seq_length > c->max_position_embeddings &&
+             isnan(c->transformer.attention.rope_dynamic_factor))
         PROBLEM(check,
                 "'seq_length' %" PRId64 " is beyond 'max_position_embeddings' %" PRId64
                 "; use at most %" PRId64,
                 c->seq_length, c->max_position_embeddings, c->max_position_embeddings);
 }
 
-static void check_rotary(struct check *check)
+static void check_attention(struct check *check)
 {
-    const struct tri_gpt_config *c = check->config;
-    int64_t channels = c->transformer.kv_channels;
-    if (c->position_embedding_type != TRI_POSITION_ROPE)
-        return;
-    if (!(c->rotary_base > 0) || isinf(c->rotary_base))
-        PROBLEM(check, "'rotary_base' %g must be above 0 and finite; 10000 is usual",
-                c->rotary_base);
-    if (!(c->rotary_percent > 0) || c->rotary_percent > 1) {
-        PROBLEM(check, "'rotary_percent' %g must be above 0 and at most 1; 1.0 turns every channel",
-                c->rotary_percent);
-        return;
-    }
-    int64_t width = tri_rotary_width(c);
-    if (is_size(channels) && (width < 2 || width % 2 != 0))
-        PROBLEM(check,
-                "'rotary_percent' %g of 'kv_channels' %" PRId64 " turns %" PRId64
-                " channels, which must be an even number of at least 2; use an even head width",
-                c->rotary_percent, channels, width);
+    check->problems += tri_attention_check(check->config, check->err);
 }
 
 /* Layers that say their own sizes: as many entries as layers, groups that divide the heads. */
@@ -285,7 +264,7 @@ static void check_choices(struct check *check)
 }
 
 static void (*const rules[])(struct check *check) = {
-    check_sizes,       check_heads,     check_positions, check_rotary,
+    check_sizes,       check_heads,     check_positions, check_attention,
     check_layer_sizes, check_structure, check_numbers,   check_choices,
 };
 

@@ -13,6 +13,3 @@ void tri_gpt_config_resolve(struct tri_gpt_config *config);
 
 /* Adds every problem of a resolved config to err. */
 tri_status tri_gpt_config_check(const struct tri_gpt_config *config, tri_error *err);
-
-/* Channels of a head that turn: 0 unless positions are rotary. */
-int64_t tri_rotary_width(const struct tri_gpt_config *config);

@@ -11,7 +11,14 @@
 #include "base/options.h"
 
 enum tri_normalization { TRI_NORM_LAYERNORM, TRI_NORM_RMSNORM };
-enum tri_position_embedding { TRI_POSITION_LEARNED, TRI_POSITION_ROPE, TRI_POSITION_NONE };
+enum tri_position_embedding {
+    TRI_POSITION_LEARNED,
+    TRI_POSITION_ROPE,
+    TRI_POSITION_YARN,
+    TRI_POSITION_MROPE,
+    TRI_POSITION_NONE
+};
+enum tri_softmax_type { TRI_SOFTMAX_VANILLA, TRI_SOFTMAX_OFF_BY_ONE, TRI_SOFTMAX_LEARNABLE };
 enum tri_activation_func {
     TRI_ACT_GELU,
     TRI_ACT_GELU_TANH,
@@ -24,6 +31,30 @@ enum tri_activation_func {
 enum tri_norm_position { TRI_NORM_PRE, TRI_NORM_POST, TRI_NORM_SANDWICH };
 /* Entries of layer_query_groups and layer_ffn_sizes that are no size. */
 enum { TRI_LAYER_NO_OP = 0, TRI_LAYER_LINEAR = -1 };
+
+/* What attention does besides its sizes; its rows are in shape/options_attention.c, what layers and
+   frequencies make of them in shape/attention.h. */
+struct tri_attention_config {
+    bool qk_layernorm;                            /* norms of each head of q and k */
+    bool qk_l2_norm;                              /* the same without weights */
+    double softmax_scale;                         /* unset: 1 / sqrt(kv_channels) */
+    int64_t softmax_type;                         /* enum tri_softmax_type */
+    double attn_logit_softcapping;                /* unset: none */
+    struct tri_option_list window_size;           /* left and right; empty: none */
+    struct tri_option_list window_attn_skip_freq; /* one number, or one for each layer */
+    struct tri_option_list no_rope_freq;          /* likewise */
+    double rotary_seq_len_interpolation_factor;   /* unset: none */
+    double rope_dynamic_factor;                   /* unset: none */
+    bool use_rope_scaling;                        /* that of Llama 3 */
+    double rope_scaling_factor, rope_low_freq_factor, rope_high_freq_factor;
+    int64_t original_max_position_embeddings; /* unset: Megatron-LM's for the kind of scaling */
+    double rotary_scaling_factor;             /* from here on: yarn */
+    double beta_fast, beta_slow;
+    double mscale, mscale_all_dim;
+    double yarn_attention_factor; /* unset: from the two above */
+    bool yarn_correction_range_round_to_int;
+    struct tri_option_list mrope_section; /* pairs that turn by time, height and width */
+};
 
 struct tri_transformer_config {
     int64_t num_layers;
@@ -46,6 +77,7 @@ struct tri_transformer_config {
     double residual_multiplier;         /* of a sub-layer's output before the residual sum */
     /* Per layer: query groups, feed-forward width, or one of TRI_LAYER_x; empty: all alike. */
     struct tri_option_list layer_query_groups, layer_ffn_sizes;
+    struct tri_attention_config attention;
     double hidden_dropout;
     double attention_dropout;
     double init_method_std;

@@ -17,8 +17,13 @@ enum tri_hf_key_kind {
     TRI_HF_NOT,           /* boolean, the opposite of a shape option */
     TRI_HF_ACTIVATION, /* name of a nonlinearity, see shape/hf_names.c */
     TRI_HF_ROPE_THETA, /* rotary base in any of its places */
-    TRI_HF_TOKEN,      /* token id, null, or a list of ids of which the first is meant */
-    TRI_HF_FIXED,      /* must have the value of default_json */
+    TRI_HF_WINDOW,     /* sliding windows: see shape/hf_window.c for these four */
+    TRI_HF_WINDOW_SWITCH,
+    TRI_HF_WINDOW_FIRST,
+    TRI_HF_LAYER_TYPES,
+    TRI_HF_INVERSE_SQUARE, /* softmax_scale is 1 / sqrt of it */
+    TRI_HF_TOKEN,          /* token id, null, or a list of ids of which the first is meant */
+    TRI_HF_FIXED,          /* must have the value of default_json */
 };
 
 struct tri_hf_key {

@@ -19,6 +19,20 @@ const char *tri_hf_activation_name(const char *choice);
 /* "gelu, gelu_new, ..." for messages. */
 const char *tri_hf_activation_list(void);
 
+/* Rotary scaling of root into config (hf_rope.c); returns the number of problems, added to err. */
+int tri_hf_rope_read(const struct tri_hf_family *family, const json_t *root, const char *name,
+                     tri_error *err, struct tri_gpt_config *config);
+/* "rope_scaling" of config, a new reference; NULL: not scaled. */
+json_t *tri_hf_rope_write(const struct tri_gpt_config *config);
+
+/* Sliding windows (hf_window.c): likewise; what was read is kept in extra. */
+bool tri_hf_is_window_key(enum tri_hf_key_kind kind);
+int tri_hf_window_read(const struct tri_hf_family *family, const json_t *root, const char *name,
+                       tri_error *err, struct tri_gpt_config *config, json_t *extra);
+/* Sets root's keys of windows unless they say already what config says; not 0: out of memory. */
+int tri_hf_window_write(const struct tri_hf_family *family, const struct tri_gpt_config *config,
+                        json_t *root);
+
 enum tri_hf_other { TRI_HF_HARMLESS, TRI_HF_OFF, TRI_HF_CHANGES, TRI_HF_UNKNOWN };
 /* What a key outside the family's table is; CHANGES: it asks for another function. */
 enum tri_hf_other tri_hf_other_key(const char *name, const json_t *value);

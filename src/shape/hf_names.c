@@ -125,6 +125,9 @@ struct tri_hf_field tri_hf_field_find(struct tri_gpt_config *config, const char 
     if (!field.row)
         field = (struct tri_hf_field){.row = tri_option_find(&tri_transformer_options, option),
                                       .base = &config->transformer};
+    if (!field.row)
+        field = (struct tri_hf_field){.row = tri_option_find(&tri_attention_options, option),
+                                      .base = &config->transformer.attention};
     TRI_ASSERT(field.row); /* a family's table names shape options only */
     return field;
 }

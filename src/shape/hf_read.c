@@ -6,6 +6,7 @@
 #include "shape/options.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -120,6 +121,20 @@ static void reader_token(struct reader *reader, const struct tri_hf_key *key, co
         json_object_set(reader->extra, key->name, (json_t *)value);
 }
 
+static void reader_inverse_square(struct reader *reader, const struct tri_hf_key *key,
+                                  const json_t *value)
+{
+    char text[VALUE_TEXT];
+    if (json_is_null(value))
+        return;
+    if (!json_is_number(value) || !(json_number_value(value) > 0)) {
+        reader_wrong_type(reader, key->name, value, "a number above 0");
+        return;
+    }
+    snprintf(text, sizeof(text), "%.17g", 1 / sqrt(json_number_value(value)));
+    reader_set(reader, key, text);
+}
+
 static void reader_fixed(struct reader *reader, const struct tri_hf_key *key, const json_t *value,
                          const json_t *wanted)
 {
@@ -152,37 +167,17 @@ static void reader_value(struct reader *reader, const struct tri_hf_key *key, co
     case TRI_HF_TOKEN:
         reader_token(reader, key, value);
         break;
+    case TRI_HF_INVERSE_SQUARE:
+        reader_inverse_square(reader, key, value);
+        break;
+    case TRI_HF_WINDOW:
+    case TRI_HF_WINDOW_SWITCH:
+    case TRI_HF_WINDOW_FIRST:
+    case TRI_HF_LAYER_TYPES:
+        break; /* all together, at the end */
     case TRI_HF_FIXED:
         reader_fixed(reader, key, value, wanted);
         break;
-    }
-}
-
-/* One of the objects that rotary settings lie in: only the plain kind is in this build. */
-static void reader_rope_object(struct reader *reader, const char *where, const json_t *object)
-{
-    if (!object || json_is_null(object))
-        return;
-    if (!json_is_object(object)) {
-        reader_wrong_type(reader, where, object, "an object or null");
-        return;
-    }
-    const char *key;
-    json_t *value;
-    json_object_foreach((json_t *)object, key, value)
-    {
-        char text[VALUE_TEXT];
-        bool is_type = strcmp(key, "rope_type") == 0 || strcmp(key, "type") == 0;
-        const char *type = is_type ? json_string_value(value) : NULL;
-        bool is_default = json_is_null(value) || (type && strcmp(type, "default") == 0);
-        bool is_partial = strcmp(key, "partial_rotary_factor") == 0 && !json_is_null(value) &&
-                          json_number_value(value) != 1.0;
-        tri_hf_json_text(value, text, sizeof(text));
-        if ((is_type && !is_default) || is_partial || json_is_object(value))
-            PROBLEM(reader, TRI_UNSUPPORTED,
-                    "%s: '%s.%s' %s is not in this build; only rope_type \"default\" over all "
-                    "channels works",
-                    reader->name, where, key, text);
     }
 }
 
@@ -196,7 +191,6 @@ static const json_t *reader_rope_theta(struct reader *reader, const char *key)
         found = NULL;
     for (int i = 0; i < 2; i++) {
         const json_t *object = json_object_get(reader->root, objects[i]);
-        reader_rope_object(reader, objects[i], object);
         const json_t *theta = json_object_get(object, key);
         if (!theta || json_is_null(theta))
             continue;
@@ -219,7 +213,8 @@ static const json_t *reader_rope_theta(struct reader *reader, const char *key)
 static void reader_note_default(struct reader *reader, const struct tri_hf_key *key)
 {
     size_t used = strlen(reader->defaulted);
-    if (strcmp(key->default_json, "null") != 0 && key->kind != TRI_HF_FIXED)
+    if (strcmp(key->default_json, "null") != 0 && key->kind != TRI_HF_FIXED &&
+        !tri_hf_is_window_key(key->kind))
         snprintf(reader->defaulted + used, sizeof(reader->defaulted) - used, "%s%s %s",
                  used ? ", " : "", key->name, key->default_json);
 }
@@ -313,8 +308,14 @@ tri_status tri_hf_read_object(const struct tri_hf_family *family, const json_t *
         TRI_ASSERT(tri_option_set(field.row, field.base, family->constants[i].text, name, err) ==
                    TRI_OK);
     }
-    for (int i = 0; i < family->num_keys; i++)
+    bool is_rotary = false;
+    for (int i = 0; i < family->num_keys; i++) {
         reader_key(&reader, &family->keys[i]);
+        is_rotary |= family->keys[i].kind == TRI_HF_ROPE_THETA;
+    }
+    if (is_rotary)
+        reader.problems += tri_hf_rope_read(family, root, name, err, &reader.config);
+    reader.problems += tri_hf_window_read(family, root, name, err, &reader.config, reader.extra);
     reader_others(&reader);
     tri_status status = reader_finish(&reader);
     if (status == TRI_OK) {

@@ -5,6 +5,7 @@
  */
 #include "shape/hf_inner.h"
 
+#include "shape/attention.h"
 #include "shape/check.h"
 #include "shape/options.h"
 
@@ -26,8 +27,19 @@ static const char *const not_compared[] = {
     "family",
     NULL,
 };
+/* Options that say nothing unless positions are rotary, or scaled in one way. */
 static const char *const rotary_only[] = {"rotary_base", "rotary_percent", "rotary_interleaved",
-                                          NULL};
+                                          "no_rope_freq", NULL};
+static const char *const llama3_only[] = {"rope_scaling_factor", "rope_low_freq_factor",
+                                          "rope_high_freq_factor", NULL};
+static const char *const yarn_only[] = {"rotary_scaling_factor",
+                                        "beta_fast",
+                                        "beta_slow",
+                                        "mscale",
+                                        "mscale_all_dim",
+                                        "yarn_attention_factor",
+                                        "yarn_correction_range_round_to_int",
+                                        NULL};
 
 static bool is_listed(const char *const *list, const char *name)
 {
@@ -63,6 +75,13 @@ static json_t *write_field(const struct tri_hf_field *field)
     }
     TRI_ASSERT(!"a key of a family's table is a number or a boolean");
     return NULL;
+}
+
+/* 1 / scale^2, whole where it nearly is. */
+static json_t *write_inverse_square(double scale)
+{
+    double value = 1 / (scale * scale), whole = round(value);
+    return fabs(value - whole) < 1e-9 * whole ? json_integer((json_int_t)whole) : json_real(value);
 }
 
 /* True when option, left unset, would become what it is. */
@@ -107,6 +126,13 @@ static json_t *write_key(const struct tri_hf_key *key, struct tri_gpt_config *co
             value = json_copy((json_t *)before);
         }
         return value;
+    case TRI_HF_INVERSE_SQUARE:
+        return write_inverse_square(tri_softmax_scale(config));
+    case TRI_HF_WINDOW:
+    case TRI_HF_WINDOW_SWITCH:
+    case TRI_HF_WINDOW_FIRST:
+    case TRI_HF_LAYER_TYPES:
+        break;
     case TRI_HF_FIXED:
         return json_loads(key->default_json, JSON_DECODE_ANY, NULL);
     }
@@ -126,8 +152,13 @@ static json_t *write_object(const struct tri_hf_family *family, struct tri_gpt_c
     for (int i = 0; i < family->num_keys; i++) {
         const struct tri_hf_key *key = &family->keys[i];
         json_t *before = json_object_get(root, key->name);
-        failed |= json_object_set_new(root, key->name, write_key(key, config, before));
+        json_t *scaling = key->kind == TRI_HF_ROPE_THETA ? tri_hf_rope_write(config) : NULL;
+        if (scaling)
+            failed |= json_object_set_new(root, "rope_scaling", scaling);
+        if (!tri_hf_is_window_key(key->kind))
+            failed |= json_object_set_new(root, key->name, write_key(key, config, before));
     }
+    failed |= tri_hf_window_write(family, config, root);
     const char *dtype_key = json_object_get(root, "dtype") ? "dtype" : "torch_dtype";
     failed |= json_object_set_new(root, dtype_key, json_string(dtype));
     failed |= json_object_set_new(root, "model_type", json_string(family->model_type));
@@ -139,15 +170,27 @@ static json_t *write_object(const struct tri_hf_family *family, struct tri_gpt_c
     return root;
 }
 
+/* True when option name says nothing under config. */
+static bool is_unused(const struct tri_gpt_config *config, const char *name)
+{
+    bool is_yarn = config->position_embedding_type == TRI_POSITION_YARN;
+    bool is_llama3 = config->transformer.attention.use_rope_scaling;
+    bool is_positions = strcmp(name, "original_max_position_embeddings") == 0;
+    return is_listed(not_compared, name) ||
+           (!tri_is_rotary(config) && is_listed(rotary_only, name)) ||
+           (!is_yarn && is_listed(yarn_only, name)) ||
+           (!is_llama3 && is_listed(llama3_only, name)) || (!is_yarn && !is_llama3 && is_positions);
+}
+
 /* Compares the options of one table; returns the number of differences, added to err. */
 static int compare_table(const struct tri_option_table *table, const void *wanted, const void *got,
-                         bool rotary, const char *family, tri_error *err)
+                         const struct tri_gpt_config *config, const char *family, tri_error *err)
 {
     int problems = 0;
     for (int i = 0; i < table->num_rows; i++) {
         const struct tri_option *row = &table->rows[i];
         char a[TRI_OPTION_TEXT], b[TRI_OPTION_TEXT];
-        if (is_listed(not_compared, row->name) || (!rotary && is_listed(rotary_only, row->name)))
+        if (is_unused(config, row->name))
             continue;
         tri_option_format(row, wanted, a, sizeof(a));
         tri_option_format(row, got, b, sizeof(b));
@@ -172,10 +215,12 @@ static tri_status write_compare(const struct tri_hf_family *family,
         tri_error_append(err, inner);
     tri_error_destroy(&inner);
     TRI_TRY(status);
-    bool rotary = wanted.position_embedding_type == TRI_POSITION_ROPE;
-    int problems = compare_table(&tri_gpt_options, &wanted, &got, rotary, family->model_type, err);
+    const char *name = family->model_type;
+    int problems = compare_table(&tri_gpt_options, &wanted, &got, config, name, err);
     problems += compare_table(&tri_transformer_options, &wanted.transformer, &got.transformer,
-                              rotary, family->model_type, err);
+                              config, name, err);
+    problems += compare_table(&tri_attention_options, &wanted.transformer.attention,
+                              &got.transformer.attention, config, name, err);
     return problems ? TRI_UNSUPPORTED : TRI_OK;
 }
 

@@ -16,7 +16,7 @@ static const char *const activations[] = {"gelu",       "gelu_tanh",    "silu", 
 static const char *const norm_positions[] = {"pre", "post", "sandwich", NULL};
 static const char *const activation_aliases[] = {
     "gelu_new", "gelu_tanh", "gelu_pytorch_tanh", "gelu_tanh", "swish", "silu", NULL};
-static const char *const positions[] = {"learned_absolute", "rope", "none", NULL};
+static const char *const positions[] = {"learned_absolute", "rope", "yarn", "mrope", "none", NULL};
 
 #define TRANSFORMER(field) offsetof(struct tri_transformer_config, field)
 #define GPT(field)         offsetof(struct tri_gpt_config, field)
@@ -237,7 +237,8 @@ static const struct tri_option gpt_rows[] = {
      .offset = GPT(position_embedding_type),
      .default_text = "learned_absolute",
      .choices = positions,
-     .help = "How positions enter: a learned table, rotary angles, or not at all."},
+     .help = "How positions enter: a learned table, rotary angles (plain, stretched by yarn, or three "
+             "kinds of position), or not at all."},
     {.name = "rotary_base",
      .type = TRI_OPTION_DOUBLE,
      .offset = GPT(rotary_base),
@@ -330,4 +331,5 @@ void tri_gpt_config_set_defaults(struct tri_gpt_config *config)
     memset(config, 0, sizeof(*config));
     tri_option_set_defaults(&tri_gpt_options, config);
     tri_option_set_defaults(&tri_transformer_options, &config->transformer);
+    tri_option_set_defaults(&tri_attention_options, &config->transformer.attention);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The option rows of section "shape". One section, three tables: the two levels of the config, and
+ * The option rows of section "shape". One section, four tables: the two levels of the config, of which the
+ * transformer's attention has a table of its own, and
  * the short forms of Megatron-LM's command line (--swiglu), which own no truth: tri_shape_apply_short()
  * turns them into fields and they are forgotten. What is printed or saved is the first two tables.
  */
@@ -9,6 +10,7 @@
 #include "shape/config.h"
 
 extern const struct tri_option_table tri_transformer_options;
+extern const struct tri_option_table tri_attention_options;
 extern const struct tri_option_table tri_gpt_options;
 
 struct tri_shape_short {

@@ -4,7 +4,9 @@
  * gathered along s before the product, again for the weight half of backward, and the full dx is
  * reduce-scattered; else dx is all-reduced.
  */
+#include "shape/mup.h"
 #include "spec/describe.h"
+#include "spec/split.h"
 
 static size_t larger(size_t a, size_t b)
 {
@@ -15,6 +17,7 @@ static void column_linear_params(struct tri_sizer *sizer,
                                  const struct tri_column_linear_params *params, int64_t padded)
 {
     bool shared = tri_sizer_input(sizer)->shared_head;
+    int64_t tp = tri_sizer_input(sizer)->split.tp;
     if (params->tied && shared)
         return; /* the embedding's parameter, which is in the same slice */
     struct tri_param_spec weight = {
@@ -23,15 +26,19 @@ static void column_linear_params(struct tri_sizer *sizer,
         .dims = {params->out, params->in},
         .padded_rows = padded,
         .cut_dim = 0,
-        .init = TRI_INIT_NORMAL,
-        .init_std = params->init_std,
         .weight_decay = true,
+        .lr_divisor = params->vocabulary ? 1 : tri_mup_width(tri_sizer_input(sizer)->shape),
         .tied_copy = params->tied,
     };
+    tri_sizer_init_linear(&weight, &params->init);
     int64_t first = 0;
     for (int i = 0; i < params->num_parts && !params->vocabulary; i++) {
-        weight.parts[i] = (struct tri_param_part){
-            .name = params->parts[i].name, .first = first, .rows = params->parts[i].rows};
+        const struct tri_linear_part *part = &params->parts[i];
+        weight.parts[i] =
+            (struct tri_param_part){.name = part->name,
+                                    .first = first,
+                                    .rows = part->rows,
+                                    .copies = tri_split_copies(part->rows / part->unit, tp)};
         first += params->parts[i].rows;
         weight.num_parts = i + 1;
     }
@@ -43,8 +50,21 @@ static void column_linear_params(struct tri_sizer *sizer,
     bias.num_dims = 1;
     bias.init = TRI_INIT_ZERO;
     bias.init_std = 0;
+    bias.lr_divisor = 1;
     bias.weight_decay = false;
     tri_sizer_param(sizer, &bias);
+}
+
+/* Output rows of one rank. */
+static int64_t column_linear_out(const struct tri_column_linear_params *params, int64_t padded,
+                                 int64_t tp)
+{
+    int64_t out = 0;
+    for (int i = 0; i < params->num_parts; i++) {
+        const struct tri_linear_part *part = &params->parts[i];
+        out += part->rows * tri_split_copies(part->rows / part->unit, tp) / tp;
+    }
+    return params->vocabulary ? padded / tp : out;
 }
 
 static void column_linear_describe(struct tri_sizer *sizer, const struct tri_module_spec *node)
@@ -56,7 +76,7 @@ static void column_linear_describe(struct tri_sizer *sizer, const struct tri_mod
     int64_t tp = input->split.tp, in = params->in;
     int64_t padded =
         params->vocabulary ? tri_vocab_padded(params->out, params->divisible_by, tp) : params->out;
-    int64_t out = padded / tp;
+    int64_t out = column_linear_out(params, padded, tp);
     int team = input->team_size;
     bool sequence_parallel = input->split.sp > 1;
     if (sequence_parallel) {

@@ -21,6 +21,8 @@ extern const struct tri_module_row tri_spec_activation;
 extern const struct tri_module_row tri_spec_mlp;
 extern const struct tri_module_row tri_spec_bias_dropout_add;
 extern const struct tri_module_row tri_spec_transformer_layer;
+extern const struct tri_module_row tri_spec_parallel_layer;
+extern const struct tri_module_row tri_spec_whole_linear;
 extern const struct tri_module_row tri_spec_lm_head;
 extern const struct tri_module_row tri_spec_cross_entropy;
 
@@ -53,6 +55,9 @@ static inline double tri_sizer_exchange_bytes(const struct tri_sizing_input *inp
 /* What a norm sees of each rank: [S, B, C], where a norm of heads counts them with the batch rows. */
 void tri_sizer_norm_rows(const struct tri_sizing_input *input, const struct tri_norm_params *params,
                          int64_t *S, int64_t *B);
+/* Fills the initial values of a [out, in] weight. */
+void tri_sizer_init_linear(struct tri_param_spec *spec, const struct tri_linear_init *init);
+
 /* A norm's weight (unless it has none) and bias (if params says so), and the work rows of what it multiplies
    by where that is not the weight itself. */
 void tri_sizer_norm_weight(struct tri_sizer *sizer, const struct tri_norm_params *params,

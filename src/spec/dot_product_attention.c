@@ -1,9 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Module "dot_product_attention": keeps the log-sum-exp of each query's scores, never the scores. With a
- * key-value cache its rows live the whole run. Causal attention counts at half of the full square.
+ * key-value cache its rows live the whole run. Causal attention counts at half of the full square, a window
+ * at the band that it is. Learned sinks are cut over tp with the heads.
  */
 #include "spec/describe.h"
+#include "spec/split.h"
+
+/* Pairs of a query and a key that it sees, in one sample. */
+static double attention_pairs(int64_t s, int64_t window)
+{
+    double full = (double)s, seen = (double)window;
+    if (window == 0 || window >= s)
+        return full * full / 2;
+    return seen * full - seen * seen / 2;
+}
 
 static void dot_product_attention_describe(struct tri_sizer *sizer,
                                            const struct tri_module_spec *node)
@@ -12,7 +23,8 @@ static void dot_product_attention_describe(struct tri_sizer *sizer,
     const struct tri_sizing_input *input = tri_sizer_input(sizer);
     const struct tri_scratch_table *scratch = tri_sizer_scratch(sizer, node);
     int64_t s = input->seq_length, B = input->micro_batch_size, tp = input->split.tp;
-    int64_t H = params->num_heads / tp, G = params->num_groups / tp, D = params->head_width;
+    int64_t H = params->num_heads / tp, D = params->head_width;
+    int64_t G = tri_split_groups(params->num_groups, tp);
     int64_t keys = input->cache_length > s ? input->cache_length : s;
     int team = input->team_size;
     tri_sizer_row3(sizer, TRI_ROW_SAVED_INPUT, "lse", B, H, s);
@@ -25,8 +37,18 @@ static void dot_product_attention_describe(struct tri_sizer *sizer,
         tri_sizer_row(sizer, TRI_ROW_RUN, "key_cache", TRI_DTYPE_F32, 4, dims);
         tri_sizer_row(sizer, TRI_ROW_RUN, "value_cache", TRI_DTYPE_F32, 4, dims);
     }
-    double square = (double)s * (double)s * (double)B * (double)H * (double)D;
-    tri_sizer_flops(sizer, 2.0 * square); /* two products of 2 flops, half of the square */
+    struct tri_param_spec offset = {
+        .name = "softmax_offset",
+        .num_dims = 1,
+        .dims = {params->num_heads},
+        .init = TRI_INIT_NORMAL,
+        .init_std = params->init_std,
+    };
+    if (params->sink == TRI_SINK_LEARNED)
+        tri_sizer_param(sizer, &offset);
+    double pairs = attention_pairs(s, params->window);
+    /* two products of 2 flops */
+    tri_sizer_flops(sizer, 4.0 * pairs * (double)B * (double)H * (double)D);
 }
 
 const struct tri_module_row tri_spec_dot_product_attention = {"dot_product_attention",

@@ -15,31 +15,30 @@ static void embedding_describe(struct tri_sizer *sizer, const struct tri_module_
     bool sequence_parallel = input->split.sp > 1;
     if (sequence_parallel || params->num_positions > 0) /* the positions' rows lie there too */
         tri_sizer_row3(sizer, TRI_ROW_WORK_FORWARD, "full", s, B, h);
-    if (sequence_parallel || params->dropout > 0) /* dout behind its mask */
+    if (sequence_parallel || params->dropout > 0 || params->factor != 1) /* dout behind its mask */
         tri_sizer_row3(sizer, TRI_ROW_WORK_BACKWARD, "dgathered", s, B, h);
     int64_t padded = tri_vocab_padded(params->vocab_size, params->divisible_by, tp);
-    tri_sizer_param(sizer, &(struct tri_param_spec){
-                               .name = "embedding.word_embeddings.weight",
-                               .num_dims = 2,
-                               .dims = {params->vocab_size, h},
-                               .padded_rows = padded,
-                               .cut_dim = 0,
-                               .init = TRI_INIT_NORMAL,
-                               .init_std = params->init_std,
-                               .weight_decay = true,
-                           });
+    struct tri_param_spec words = {
+        .name = "embedding.word_embeddings.weight",
+        .num_dims = 2,
+        .dims = {params->vocab_size, h},
+        .padded_rows = padded,
+        .cut_dim = 0,
+        .weight_decay = true,
+    };
+    tri_sizer_init_linear(&words, &params->init);
+    tri_sizer_param(sizer, &words);
+    struct tri_param_spec positions = {
+        .name = "embedding.position_embeddings.weight",
+        .num_dims = 2,
+        .dims = {params->num_positions, h},
+        .cut_dim = -1,
+        .weight_decay = true,
+        .sum_axes = sequence_parallel ? TRI_AXES(TRI_AXIS_TP) : TRI_AXES_NONE,
+    };
+    tri_sizer_init_linear(&positions, &params->init);
     if (params->num_positions > 0)
-        tri_sizer_param(sizer,
-                        &(struct tri_param_spec){
-                            .name = "embedding.position_embeddings.weight",
-                            .num_dims = 2,
-                            .dims = {params->num_positions, h},
-                            .cut_dim = -1,
-                            .init = TRI_INIT_NORMAL,
-                            .init_std = params->init_std,
-                            .weight_decay = true,
-                            .sum_axes = sequence_parallel ? TRI_AXES(TRI_AXIS_TP) : TRI_AXES_NONE,
-                        });
+        tri_sizer_param(sizer, &positions);
     /* without sequence parallelism the all-reduce is in forward and nothing in backward; with it, a
        reduce-scatter and an all-gather: as many bytes in training, half in forward alone */
     double exchange = tri_sizer_exchange_bytes(input, (double)s * (double)B * (double)h);

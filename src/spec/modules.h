@@ -5,9 +5,11 @@
  * S = s / sp outside and s inside tensor-parallel regions.
  *
  *   unit embedding:  embedding
- *   unit layer:      transformer_layer { input_layernorm, self_attention { linear_qkv, core_attention,
- *                    linear_proj }, self_attn_bda, pre_mlp_layernorm, mlp { linear_fc1, activation,
- *                    linear_fc2 }, mlp_bda }
+ *   unit layer:      transformer_layer { (input_layernorm,) self_attention { linear_qkv, (q_layernorm,
+ *                    k_layernorm,) core_attention, linear_proj }, (post_self_attn_layernorm,)
+ *                    self_attn_bda, (pre_mlp_layernorm,) mlp { linear_fc1, activation, linear_fc2 },
+ *                    (post_mlp_layernorm,) mlp_bda }, or parallel_layer with the same; what stands in
+ *                    brackets may be missing, and so may either half
  *   unit head:       lm_head { final_layernorm, output_layer, cross_entropy }
  *
  * Logical parameter names are unit path, slots and name joined by dots, except that the head's parts
@@ -19,6 +21,12 @@
 #include "spec/module_spec.h"
 #include "spec/rope.h"
 
+/* Initial values of a matrix: normal, or uniform between -b and b with b = sqrt(6 / (in + out)). */
+struct tri_linear_init {
+    double std;
+    bool xavier;
+};
+
 /* module "embedding": [b, s] ids -> [s/sp, b, h]; word lookup (vocabulary cut by tp, summed over tp),
    plus learned positions, plus dropout. Under sequence parallelism the sum is a reduce-scatter and
    positions are added to the local part after it. */
@@ -26,8 +34,9 @@ struct tri_embedding_params {
     int64_t vocab_size, hidden_size;
     int64_t divisible_by;  /* vocabulary padding */
     int64_t num_positions; /* 0: no learned table */
+    double factor;         /* of the sum, before dropout */
     double dropout;
-    double init_std;
+    struct tri_linear_init init;
 };
 
 /* modules "layernorm", "rmsnorm", and "l2norm", which is an rmsnorm without weight: [S, B, C] -> [S, B, C] */
@@ -52,7 +61,7 @@ struct tri_linear_part {
 struct tri_column_linear_params {
     int64_t in, out;
     bool bias;
-    double init_std;
+    struct tri_linear_init init;
     int num_parts;
     struct tri_linear_part parts[3];
     bool vocabulary; /* rows are vocabulary entries: out is padded to divisible_by * tp */
@@ -65,7 +74,15 @@ struct tri_column_linear_params {
 struct tri_row_linear_params {
     int64_t in, out;
     bool bias;
-    double init_std;
+    struct tri_linear_init init;
+};
+
+/* module "whole_linear": x [S, B, in] -> y [S, B, out]; every tp rank holds weight [out, in] and works on what
+   it has outside tensor-parallel regions. Takes the place of self_attention or mlp. */
+struct tri_whole_linear_params {
+    int64_t in, out;
+    bool bias;
+    struct tri_linear_init init;
 };
 
 /* module "dot_product_attention": qkv [s, B, (q heads + 2 kv heads)/tp * head width] (q, k, v side by side,
@@ -120,25 +137,29 @@ struct tri_mlp_params {
     bool gated;
 };
 
-/* module "bias_dropout_add" (the bias is added by the linear): y = residual + dropout(x) */
+/* module "bias_dropout_add" (the bias is added by the linear): y = residual + factor * dropout(x) */
 struct tri_bda_params {
     int64_t size;
+    double factor;
     double dropout;
     int purpose; /* enum tri_rng_purpose */
     int64_t layer;
 };
 
-/* module "transformer_layer" */
+/* modules "transformer_layer" and "parallel_layer" */
 struct tri_layer_params {
     int64_t layer; /* 0-based global number */
     int64_t hidden_size;
 };
 
-/* module "lm_head"; "cross_entropy" has the vocabulary */
+/* module "lm_head"; "cross_entropy" has the vocabulary. logits = softcap tanh(factor * output / softcap) */
 struct tri_head_params {
     int64_t hidden_size;
+    double factor;
+    double softcap; /* 0: none */
 };
 struct tri_cross_entropy_params {
     int64_t vocab_size;
     int64_t divisible_by;
+    double softcap; /* the head's: what comes back is the gradient in front of it */
 };

@@ -9,6 +9,7 @@
 static const struct tri_module_row *const module_rows[] = {
     &tri_spec_embedding,
     &tri_spec_transformer_layer,
+    &tri_spec_parallel_layer,
     &tri_spec_layernorm,
     &tri_spec_rmsnorm,
     &tri_spec_l2norm,
@@ -16,6 +17,7 @@ static const struct tri_module_row *const module_rows[] = {
     &tri_spec_column_linear,
     &tri_spec_dot_product_attention,
     &tri_spec_row_linear,
+    &tri_spec_whole_linear,
     &tri_spec_bias_dropout_add,
     &tri_spec_mlp,
     &tri_spec_activation,

@@ -4,6 +4,7 @@
  * summed. Under sequence parallelism the sum is a reduce-scatter along s, dout is gathered for backward
  * (again for the weight half when the schedule splits it), and the bias sees local positions only.
  */
+#include "shape/mup.h"
 #include "spec/describe.h"
 
 static size_t larger(size_t a, size_t b)
@@ -13,15 +14,16 @@ static size_t larger(size_t a, size_t b)
 
 static void row_linear_params(struct tri_sizer *sizer, const struct tri_row_linear_params *params)
 {
-    tri_sizer_param(sizer, &(struct tri_param_spec){
-                               .name = "weight",
-                               .num_dims = 2,
-                               .dims = {params->out, params->in},
-                               .cut_dim = 1,
-                               .init = TRI_INIT_NORMAL,
-                               .init_std = params->init_std,
-                               .weight_decay = true,
-                           });
+    struct tri_param_spec weight = {
+        .name = "weight",
+        .num_dims = 2,
+        .dims = {params->out, params->in},
+        .cut_dim = 1,
+        .weight_decay = true,
+        .lr_divisor = tri_mup_width(tri_sizer_input(sizer)->shape),
+    };
+    tri_sizer_init_linear(&weight, &params->init);
+    tri_sizer_param(sizer, &weight);
     if (params->bias)
         tri_sizer_param(sizer,
                         &(struct tri_param_spec){

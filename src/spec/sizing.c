@@ -208,6 +208,18 @@ void tri_sizer_scratch_row(struct tri_sizer *sizer, enum tri_row_class row_class
                                            .bytes = bytes});
 }
 
+int64_t tri_param_copies(const struct tri_param_spec *spec, int64_t tp, int64_t *first)
+{
+    *first = 0;
+    for (int i = 0; i < spec->num_parts && spec->cut_dim == 0; i++) {
+        if (tri_part_copies(&spec->parts[i]) > 1)
+            return tri_part_copies(&spec->parts[i]);
+        *first += tri_part_share(&spec->parts[i], tp);
+    }
+    *first = spec->local_dims[0];
+    return 1;
+}
+
 void tri_sizer_param(struct tri_sizer *sizer, const struct tri_param_spec *spec)
 {
     if (!sizer_grow(sizer, &sizer->param, sizer->num_params, &sizer->room_params, sizeof(*spec)))
@@ -231,8 +243,13 @@ void tri_sizer_param(struct tri_sizer *sizer, const struct tri_param_spec *spec)
         param->num_parts = 1;
         param->parts[0] = (struct tri_param_part){.name = "rows", .rows = param->padded_rows};
     }
-    int64_t tp = sizer->input->split.tp;
-    param->local_dims[0] = param->cut_dim == 0 ? param->padded_rows / tp : param->dims[0];
+    int64_t tp = sizer->input->split.tp, share = 0;
+    for (int i = 0; i < param->num_parts; i++)
+        share += tri_part_share(&param->parts[i], tp);
+    bool is_padded = param->padded_rows != param->dims[0];
+    param->local_dims[0] = param->cut_dim != 0 ? param->dims[0]
+                           : is_padded         ? param->padded_rows / tp
+                                               : share;
     param->local_dims[1] = param->cut_dim == 1 ? param->dims[1] / tp : param->dims[1];
     sizer->num_params++;
 }

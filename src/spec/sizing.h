@@ -65,16 +65,18 @@ struct tri_size_row {
 };
 
 /* What initial values a parameter has: base/rng.h, key by logical name, element number global. */
-enum tri_init { TRI_INIT_ZERO, TRI_INIT_ONE, TRI_INIT_NORMAL };
+enum tri_init { TRI_INIT_ZERO, TRI_INIT_ONE, TRI_INIT_NORMAL, TRI_INIT_UNIFORM };
 
 /*
  * One part of a parameter's first dim: rows [first, first + rows) of the global tensor, cut over tp in
  * equal contiguous shares; the local tensor joins its shares in part order. A tensor cut along another dim
- * has one part and cut_dim says which.
+ * has one part and cut_dim says which. Where there are fewer shares than ranks (key/value heads), copies
+ * consecutive ranks hold the same share, each with a part of its gradient; such parts come last.
  */
 struct tri_param_part {
     const char *name;
     int64_t first, rows;
+    int64_t copies; /* ranks that hold each share; 0 counts as 1 */
 };
 
 struct tri_param_spec {
@@ -88,8 +90,9 @@ struct tri_param_spec {
     struct tri_param_part parts[3]; /* of dim 0 when cut_dim is 0 */
     int64_t local_dims[2];
     enum tri_init init;
-    double init_std;
+    double init_std; /* of NORMAL; UNIFORM: between minus and plus this */
     bool weight_decay;
+    double lr_divisor; /* of the learning rate and Adam's eps; 0 counts as 1 */
     tri_axis_set sum_axes; /* axes besides dp, cp whose ranks hold partial gradients: norms and row
                                   biases under sequence parallelism have tp */
     bool tied_copy;        /* the head's copy of the word table, when it lies in another slice */
@@ -110,6 +113,24 @@ struct tri_unit_size {
         flops_forward; /* matrix products and attention (causal at half), one microbatch, this rank */
     double bytes_tp;   /* payload bytes sent over tp in forward and backward, one microbatch */
 };
+
+static inline int64_t tri_part_copies(const struct tri_param_part *part)
+{
+    return part->copies > 1 ? part->copies : 1;
+}
+/* Rows of the part that each of tp ranks holds. */
+static inline int64_t tri_part_share(const struct tri_param_part *part, int64_t tp)
+{
+    return part->rows * tri_part_copies(part) / tp;
+}
+/* Global row of row 0 of rank's share. */
+static inline int64_t tri_part_first(const struct tri_param_part *part, int64_t tp, int64_t rank)
+{
+    return part->first + rank / tri_part_copies(part) * tri_part_share(part, tp);
+}
+/* Ranks that hold the same share of the parts from which local row *first on are made; 1 and all of the
+   local rows where nothing is held twice. */
+int64_t tri_param_copies(const struct tri_param_spec *spec, int64_t tp, int64_t *first);
 
 /* Describes unit number unit of spec. Records live in arena. */
 tri_status tri_size_unit(const struct tri_model_spec *spec, int unit,

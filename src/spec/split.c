@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rules of spec/split.h: tensor parallelism cuts heads, groups and the feed-forward width whole. */
+/* The rules of spec/split.h: tensor parallelism cuts heads and the feed-forward width whole, and groups
+   unless there are fewer of them. */
 #include "spec/split.h"
 
 #include <inttypes.h>
@@ -45,8 +46,27 @@ static void split_check_tp(int64_t tp, const char *name, int64_t value, int64_t 
     split_divisors(common, works, sizeof(works));
     tri_error_add(err, TRI_INVALID,
                   "'tensor_model_parallel_size' %" PRId64 " does not divide '%s' %" PRId64
-                  "; use %s (what divides heads, query groups and feed-forward width alike)",
+                  "; use %s (what divides heads and feed-forward width alike)",
                   tp, name, value, works);
+}
+
+/* tp cuts groups, or several ranks hold the same one: one must divide the other. */
+static bool split_check_groups(int64_t tp, int64_t groups, int64_t common, tri_error *err)
+{
+    if (groups % tp == 0 || tp % groups == 0)
+        return false;
+    char works[160];
+    size_t used = 0;
+    for (int64_t d = 1; d <= common && d <= 65536 && used + 24 < sizeof(works); d++)
+        if (common % d == 0 && (groups % d == 0 || d % groups == 0))
+            used += (size_t)snprintf(works + used, sizeof(works) - used, "%s%" PRId64,
+                                     used ? ", " : "", d);
+    tri_error_add(
+        err, TRI_INVALID,
+        "'tensor_model_parallel_size' %" PRId64 " and 'num_query_groups' %" PRId64
+        " do not divide each other; use %s (key/value heads are cut or held several times)",
+        tp, groups, works);
+    return true;
 }
 
 tri_status tri_split_check(const struct tri_gpt_config *shape, const struct tri_split *split,
@@ -55,12 +75,14 @@ tri_status tri_split_check(const struct tri_gpt_config *shape, const struct tri_
     const struct tri_transformer_config *t = &shape->transformer;
     TRI_CHECK(split->tp >= 1 && split->sp >= 1, err, TRI_INVALID,
               "'tensor_model_parallel_size' %" PRId64 " is below 1", split->tp);
-    int64_t common =
-        split_gcd(split_gcd(t->num_attention_heads, t->num_query_groups), t->ffn_hidden_size);
-    bool bad = t->num_attention_heads % split->tp || t->num_query_groups % split->tp ||
-               t->ffn_hidden_size % split->tp || seq_length % split->sp;
+    int64_t common = split_gcd(t->num_attention_heads, t->ffn_hidden_size);
+    bool bad = t->num_attention_heads % split->tp || t->ffn_hidden_size % split->tp ||
+               seq_length % split->sp;
     split_check_tp(split->tp, "num_attention_heads", t->num_attention_heads, common, err);
-    split_check_tp(split->tp, "num_query_groups", t->num_query_groups, common, err);
+    bad |= split_check_groups(split->tp, t->num_query_groups, common, err);
+    for (int64_t i = 0; i < t->layer_query_groups.num; i++)
+        if (t->layer_query_groups.value[i] > 0)
+            bad |= split_check_groups(split->tp, t->layer_query_groups.value[i], common, err);
     split_check_tp(split->tp, "ffn_hidden_size", t->ffn_hidden_size, common, err);
     if (seq_length % split->sp != 0) {
         char works[160];

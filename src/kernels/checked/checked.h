@@ -30,7 +30,7 @@ struct checked_args {
     int64_t first, count;
     const int32_t *ids;
     const float *weights;
-    const void *settings; /* struct tri_dropout, tri_attention or tri_adam */
+    const void *settings; /* struct tri_dropout, tri_attention, tri_rope or tri_adam */
     enum tri_activation kind;
     bool flag[2];
     double factor;
@@ -59,6 +59,7 @@ void tri_checked_copy(struct tri_queue *q, struct tri_tensor y, struct tri_tenso
 void tri_checked_add(struct tri_queue *q, struct tri_tensor y, struct tri_tensor a,
                      struct tri_tensor b);
 void tri_checked_scale(struct tri_queue *q, struct tri_tensor y, struct tri_tensor x, float alpha);
+void tri_checked_softcap(struct tri_queue *q, struct tri_tensor y, struct tri_tensor x, float cap);
 void tri_checked_bias_add(struct tri_queue *q, struct tri_tensor y, struct tri_tensor bias);
 void tri_checked_bias_backward(struct tri_queue *q, struct tri_tensor dbias, struct tri_tensor dy,
                                void *workspace);
@@ -86,8 +87,7 @@ void tri_checked_rmsnorm_backward(struct tri_queue *q, struct tri_tensor dx,
                                   struct tri_tensor x, struct tri_tensor rstd,
                                   struct tri_tensor weight, void *workspace);
 void tri_checked_rope(struct tri_queue *q, struct tri_tensor x, struct tri_tensor cosine,
-                      struct tri_tensor sine, const int32_t *positions, bool interleaved,
-                      bool inverse);
+                      struct tri_tensor sine, const struct tri_rope *rope);
 
 /* checked_model.c */
 void tri_checked_ce_max(struct tri_queue *q, struct tri_tensor row_max, struct tri_tensor logits,
@@ -99,7 +99,7 @@ void tri_checked_ce_loss(struct tri_queue *q, struct tri_tensor loss, struct tri
                          struct tri_tensor target, const int32_t *labels, int64_t B, int64_t S);
 void tri_checked_ce_backward(struct tri_queue *q, struct tri_tensor logits,
                              struct tri_tensor row_max, struct tri_tensor row_sum,
-                             const int32_t *labels, const float *weights, float seed,
+                             const int32_t *labels, const float *weights, float seed, float softcap,
                              int64_t first_column, int64_t num_valid);
 void tri_checked_gemm(struct tri_queue *q, struct tri_tensor c, struct tri_tensor a,
                       struct tri_tensor b, bool transpose_a, bool transpose_b, float beta,
@@ -107,6 +107,9 @@ void tri_checked_gemm(struct tri_queue *q, struct tri_tensor c, struct tri_tenso
 void tri_checked_attention(struct tri_queue *q, struct tri_tensor out, struct tri_tensor lse,
                            struct tri_tensor query, struct tri_tensor key, struct tri_tensor value,
                            const struct tri_attention *attention, void *workspace);
+void tri_checked_attention_sink_backward(struct tri_queue *q, struct tri_tensor dsink,
+                                         struct tri_tensor dout, struct tri_tensor out,
+                                         struct tri_tensor lse, struct tri_tensor sink);
 void tri_checked_attention_backward(struct tri_queue *q, struct tri_tensor dquery,
                                     struct tri_tensor dkey, struct tri_tensor dvalue,
                                     struct tri_tensor dout, struct tri_tensor out,

@@ -70,12 +70,13 @@ static void call_ce_backward(const struct tri_kernels *k, struct tri_queue *q,
                              const struct tri_tensor *t, struct checked_args *a, void *workspace)
 {
     (void)workspace;
-    k->ce_backward(q, t[0], t[1], t[2], a->ids, a->weights, a->scalar, a->first, a->count);
+    k->ce_backward(q, t[0], t[1], t[2], a->ids, a->weights, a->scalar, (float)a->factor, a->first,
+                   a->count);
 }
 
 void tri_checked_ce_backward(struct tri_queue *q, struct tri_tensor logits,
                              struct tri_tensor row_max, struct tri_tensor row_sum,
-                             const int32_t *labels, const float *weights, float seed,
+                             const int32_t *labels, const float *weights, float seed, float softcap,
                              int64_t first_column, int64_t num_valid)
 {
     struct checked_call call = {.name = "ce_backward",
@@ -87,6 +88,7 @@ void tri_checked_ce_backward(struct tri_queue *q, struct tri_tensor logits,
                                 .args = {.ids = labels,
                                          .weights = weights,
                                          .scalar = seed,
+                                         .factor = softcap,
                                          .first = first_column,
                                          .count = num_valid}};
     tri_checked_run(q, &call);
@@ -165,6 +167,30 @@ void tri_checked_attention_backward(struct tri_queue *q, struct tri_tensor dquer
                                             {"value", CHECKED_IN, value}},
                                 .args = {.settings = attention},
                                 .workspace = workspace};
+    tri_checked_run(q, &call);
+}
+
+static void call_attention_sink_backward(const struct tri_kernels *k, struct tri_queue *q,
+                                         const struct tri_tensor *t, struct checked_args *a,
+                                         void *workspace)
+{
+    (void)a;
+    (void)workspace;
+    k->attention_sink_backward(q, t[0], t[1], t[2], t[3], t[4]);
+}
+
+void tri_checked_attention_sink_backward(struct tri_queue *q, struct tri_tensor dsink,
+                                         struct tri_tensor dout, struct tri_tensor out,
+                                         struct tri_tensor lse, struct tri_tensor sink)
+{
+    struct checked_call call = {.name = "attention_sink_backward",
+                                .fn = call_attention_sink_backward,
+                                .num = 5,
+                                .tensors = {{"dsink", CHECKED_INOUT, dsink},
+                                            {"dout", CHECKED_IN, dout},
+                                            {"out", CHECKED_IN, out},
+                                            {"lse", CHECKED_IN, lse},
+                                            {"sink", CHECKED_IN, sink}}};
     tri_checked_run(q, &call);
 }
 

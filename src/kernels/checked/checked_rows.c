@@ -75,6 +75,23 @@ void tri_checked_scale(struct tri_queue *q, struct tri_tensor y, struct tri_tens
     tri_checked_run(q, &call);
 }
 
+static void call_softcap(const struct tri_kernels *k, struct tri_queue *q,
+                         const struct tri_tensor *t, struct checked_args *a, void *workspace)
+{
+    (void)workspace;
+    k->softcap(q, t[0], t[1], a->scalar);
+}
+
+void tri_checked_softcap(struct tri_queue *q, struct tri_tensor y, struct tri_tensor x, float cap)
+{
+    struct checked_call call = {.name = "softcap",
+                                .fn = call_softcap,
+                                .num = 2,
+                                .tensors = {{"y", CHECKED_OUT, y}, {"x", CHECKED_IN, x}},
+                                .args = {.scalar = cap}};
+    tri_checked_run(q, &call);
+}
+
 static void call_bias_add(const struct tri_kernels *k, struct tri_queue *q,
                           const struct tri_tensor *t, struct checked_args *a, void *workspace)
 {
@@ -293,12 +310,11 @@ static void call_rope(const struct tri_kernels *k, struct tri_queue *q, const st
                       struct checked_args *a, void *workspace)
 {
     (void)workspace;
-    k->rope(q, t[0], t[1], t[2], a->ids, a->flag[0], a->flag[1]);
+    k->rope(q, t[0], t[1], t[2], a->settings);
 }
 
 void tri_checked_rope(struct tri_queue *q, struct tri_tensor x, struct tri_tensor cosine,
-                      struct tri_tensor sine, const int32_t *positions, bool interleaved,
-                      bool inverse)
+                      struct tri_tensor sine, const struct tri_rope *rope)
 {
     struct checked_call call = {.name = "rope",
                                 .fn = call_rope,
@@ -306,6 +322,6 @@ void tri_checked_rope(struct tri_queue *q, struct tri_tensor x, struct tri_tenso
                                 .tensors = {{"x", CHECKED_INOUT, x},
                                             {"cos", CHECKED_IN, cosine},
                                             {"sin", CHECKED_IN, sine}},
-                                .args = {.ids = positions, .flag = {interleaved, inverse}}};
+                                .args = {.settings = rope}};
     tri_checked_run(q, &call);
 }

@@ -82,6 +82,7 @@ static void attention_row(const struct attention_task *k, int64_t r, int64_t j0,
     float *s = k->scores + r * k->stride, *o = k->weighted + r * t->D, old = k->max[r];
     int64_t position = t->a->query_offset + k->i0 + r;
     struct attention_range range = attention_clip(attention_visible(t->a, position, t->S_k), j0, n);
+    attention_cap(t->a, s, range);
     attention_mask_segments(t->a, s, k->b, position, j0, range, t->S_k);
     float block_max = scores_max(s, range), max = block_max > old ? block_max : old;
     if (max == -INFINITY)
@@ -118,21 +119,37 @@ static void attention_keys(const struct attention_task *k, int64_t j0, int64_t n
     tri_blas_sgemm(k->weighted, t->D, p, v, k->m, t->D, n, 1, is_first ? 0 : 1);
 }
 
+/* The log of row r's sum, *inverse = 1 / sum, both with the sink's part; a row without keys has none but
+   that. */
+static float attention_sum(const struct attention_task *k, int64_t r, bool none, float *inverse)
+{
+    const struct tri_attention *a = k->t->a;
+    float lse = none ? -INFINITY : k->max[r] + logf(k->sum[r]);
+    *inverse = none ? 0 : 1 / k->sum[r];
+    if (!a->has_sink)
+        return lse;
+    float sink = a->sink ? a->sink[k->h] : 0;
+    float high = lse > sink ? lse : sink, low = lse > sink ? sink : lse;
+    float with_sink = high + log1pf(expf(low - high));
+    *inverse *= expf(lse - with_sink);
+    return with_sink;
+}
+
 /* out = O / sum, lse = max + ln sum; a query that sees no key gets 0 and minus infinity. */
 static void attention_finish(const struct attention_task *k, bool is_empty)
 {
     const struct attention *t = k->t;
     const struct tri_tensor *lse = &t->lse;
     for (int64_t r = 0; r < k->m; r++) {
-        float *out = attention_rows(&t->out, k->i0 + r, k->b, k->h), sum = k->sum[r];
+        float *out = attention_rows(&t->out, k->i0 + r, k->b, k->h), inverse;
         const float *o = k->weighted + r * t->D;
         bool none = is_empty || k->max[r] == -INFINITY;
-        float inverse = none ? 0 : 1 / sum;
+        float log_sum = attention_sum(k, r, none, &inverse);
         for (int64_t d = 0; d < t->D; d++)
             out[d] = none ? 0 : o[d] * inverse;
         tri_tensor_f32(
             lse)[k->b * lse->strides[0] + k->h * lse->strides[1] + (k->i0 + r) * lse->strides[2]] =
-            none ? -INFINITY : k->max[r] + logf(sum);
+            log_sum;
     }
 }
 

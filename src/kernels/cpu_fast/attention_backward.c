@@ -6,7 +6,7 @@
  *
  *   P  = exp(scale Q K^T - lse)            BLAS, [m, n]
  *   dP = dO V^T                            BLAS
- *   dS = scale P (f dP - delta), delta = rowsum dO O
+ *   dS = scale P (f dP - delta), delta = rowsum dO O, with a cap times 1 - tanh^2
  *   dV += (P f)^T dO,  dQ += dS K,  dK += dS^T Q    BLAS
  *
  * Workspace of one member: P [m, n], dP [m, n], dQ [m, D], dropout factors [n], delta [m].
@@ -70,6 +70,7 @@ static void attention_grad_row(const struct attention_grad_block *k, int64_t r, 
     struct attention_range range = attention_clip(attention_visible(t->a, position, t->S_k), j0, n);
     if (row_lse == -INFINITY)
         range.first = range.end = 0;
+    attention_cap(t->a, p, range);
     bool drops = t->a->dropout.threshold != 0 && range.end > range.first;
     attention_mask_segments(t->a, p, k->b, position, j0, range, t->S_k);
     if (drops)
@@ -77,8 +78,9 @@ static void attention_grad_row(const struct attention_grad_block *k, int64_t r, 
     v8f shift = v8_set(row_lse), delta = v8_set(k->delta[r]), scale = v8_set(t->a->scale);
     for (int64_t j = range.first; j < range.end; j += V8) {
         v8f factor = drops ? grad_load(k->factors, j, range.end) : v8_set(1);
-        v8f pj = v8_exp(grad_load(p, j, range.end) - shift);
-        v8f ds = scale * pj * (factor * grad_load(dp, j, range.end) - delta);
+        v8f score = grad_load(p, j, range.end), pj = v8_exp(score - shift);
+        v8f slope = scale * attention_cap_slope(t->a, score);
+        v8f ds = slope * pj * (factor * grad_load(dp, j, range.end) - delta);
         grad_store(p, pj * factor, j, range.end);
         grad_store(dp, ds, j, range.end);
     }

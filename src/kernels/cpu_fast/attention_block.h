@@ -68,6 +68,34 @@ static inline struct attention_range attention_clip(struct attention_range range
     return (struct attention_range){.first = first, .end = end > first ? end : first};
 }
 
+/* scores[range] = softcap tanh(scores / softcap) */
+static inline void attention_cap(const struct tri_attention *a, float *scores,
+                                 struct attention_range range)
+{
+    if (a->softcap <= 0)
+        return;
+    v8f cap = v8_set(a->softcap), twice = v8_set(2 / a->softcap), rest;
+    for (int64_t j = range.first; j < range.end; j += V8) {
+        int64_t n = range.end - j;
+        v8f s = n >= V8 ? v8_load(scores + j) : v8_load_part(scores + j, n, 0);
+        v8f logistic = v8_logistic(twice * s, &rest);
+        v8f capped = cap * (logistic - rest);
+        if (n >= V8)
+            v8_store(scores + j, capped);
+        else
+            v8_store_part(scores + j, capped, n);
+    }
+}
+
+/* The slope of the cap at a capped score; a masked one is minus infinity. */
+static inline v8f attention_cap_slope(const struct tri_attention *a, v8f capped)
+{
+    if (a->softcap <= 0)
+        return v8_set(1);
+    v8f t = capped * v8_set(1 / a->softcap);
+    return v8_max(v8_set(1) - t * t, v8_set(0));
+}
+
 /* scores[first .. end - 1] of keys in another segment than the query's become minus infinity. */
 static inline void attention_mask_segments(const struct tri_attention *a, float *scores, int64_t b,
                                            int64_t position, int64_t j0,

@@ -15,6 +15,7 @@ static const struct tri_kernels cpu_fast = {
     .copy = tri_fast_copy,
     .add = tri_fast_add,
     .scale = tri_fast_scale,
+    .softcap = tri_fast_softcap,
     .bias_add = tri_fast_bias_add,
     .bias_backward = tri_fast_bias_backward,
     .dropout_add = tri_fast_dropout_add,

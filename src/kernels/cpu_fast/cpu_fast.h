@@ -14,6 +14,7 @@ void tri_fast_copy(struct tri_queue *q, struct tri_tensor y, struct tri_tensor x
 void tri_fast_add(struct tri_queue *q, struct tri_tensor y, struct tri_tensor a,
                   struct tri_tensor b);
 void tri_fast_scale(struct tri_queue *q, struct tri_tensor y, struct tri_tensor x, float alpha);
+void tri_fast_softcap(struct tri_queue *q, struct tri_tensor y, struct tri_tensor x, float cap);
 void tri_fast_bias_add(struct tri_queue *q, struct tri_tensor y, struct tri_tensor bias);
 void tri_fast_bias_backward(struct tri_queue *q, struct tri_tensor dbias, struct tri_tensor dy,
                             void *workspace);
@@ -51,7 +52,7 @@ void tri_fast_rmsnorm_backward(struct tri_queue *q, struct tri_tensor dx, struct
 
 /* rope.c */
 void tri_fast_rope(struct tri_queue *q, struct tri_tensor x, struct tri_tensor cos,
-                   struct tri_tensor sin, const int32_t *positions, bool interleaved, bool inverse);
+                   struct tri_tensor sin, const struct tri_rope *rope);
 
 /* cross_entropy.c */
 void tri_fast_ce_max(struct tri_queue *q, struct tri_tensor row_max, struct tri_tensor logits,
@@ -61,7 +62,7 @@ void tri_fast_ce_sum(struct tri_queue *q, struct tri_tensor row_sum, struct tri_
                      int64_t first_column, int64_t num_valid);
 void tri_fast_ce_backward(struct tri_queue *q, struct tri_tensor logits, struct tri_tensor row_max,
                           struct tri_tensor row_sum, const int32_t *labels, const float *weights,
-                          float seed, int64_t first_column, int64_t num_valid);
+                          float seed, float softcap, int64_t first_column, int64_t num_valid);
 
 /* gemm.c */
 void tri_fast_gemm(struct tri_queue *q, struct tri_tensor c, struct tri_tensor a,

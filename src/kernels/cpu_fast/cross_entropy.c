@@ -16,6 +16,7 @@ struct cross_entropy {
     const int32_t *labels;
     const float *weights;
     float seed;
+    float softcap; /* backward; 0: none */
     int64_t B, first_column, valid;
     struct fast_cut cut;
 };
@@ -112,7 +113,14 @@ void tri_fast_ce_sum(struct tri_queue *q, struct tri_tensor row_sum, struct tri_
     tri_team_run(q->team, ce_sum_task, &t, t.cut.num_tasks);
 }
 
-/* x = (exp(x - max) / sum - onehot) * factor on the valid columns, 0 on the others */
+/* softmax * factor, times the slope of a soft cap: bend is one over the cap, 0 without */
+static inline v8f ce_gradient(v8f x, v8f max, v8f scale, v8f bend)
+{
+    v8f bent = x * bend;
+    return v8_exp(x - max) * scale * (v8_set(1.0f) - bent * bent);
+}
+
+/* x = (exp(x - max) / sum - onehot) * factor * slope on the valid columns, 0 on the others */
 static void ce_row_backward(const struct cross_entropy *t, int64_t r)
 {
     float *x = tri_rows_get(&t->logits, r);
@@ -120,12 +128,16 @@ static void ce_row_backward(const struct cross_entropy *t, int64_t r)
     float factor = t->weights ? t->weights[index] * t->seed : t->seed;
     int64_t n = label < 0 ? 0 : t->valid, c = 0;
     v8f m = v8_set(t->row_max[r]), scale = v8_set(factor / t->row_sum[r]);
+    float bend = t->softcap > 0 ? 1 / t->softcap : 0;
+    bool has_label = column >= 0 && column < n;
+    float bent = has_label ? x[column] * bend : 0;
     for (; c + V8 <= n; c += V8)
-        v8_store(x + c, v8_exp(v8_load(x + c) - m) * scale);
+        v8_store(x + c, ce_gradient(v8_load(x + c), m, scale, v8_set(bend)));
     if (c < n)
-        v8_store_part(x + c, v8_exp(v8_load_part(x + c, n - c, 0) - m) * scale, n - c);
-    if (column >= 0 && column < n)
-        x[column] -= factor;
+        v8_store_part(x + c, ce_gradient(v8_load_part(x + c, n - c, 0), m, scale, v8_set(bend)),
+                      n - c);
+    if (has_label)
+        x[column] -= factor * (1 - bent * bent);
     memset(x + n, 0, (size_t)(t->logits.columns - n) * sizeof(*x));
 }
 
@@ -140,7 +152,7 @@ static void ce_backward_task(void *arg, int64_t task, int member)
 
 void tri_fast_ce_backward(struct tri_queue *q, struct tri_tensor logits, struct tri_tensor row_max,
                           struct tri_tensor row_sum, const int32_t *labels, const float *weights,
-                          float seed, int64_t first_column, int64_t num_valid)
+                          float seed, float softcap, int64_t first_column, int64_t num_valid)
 {
     struct cross_entropy t = ce_make(logits, first_column, num_valid);
     t.row_max = tri_tensor_f32(&row_max);
@@ -148,5 +160,6 @@ void tri_fast_ce_backward(struct tri_queue *q, struct tri_tensor logits, struct 
     t.labels = labels;
     t.weights = weights;
     t.seed = seed;
+    t.softcap = softcap;
     tri_team_run(q->team, ce_backward_task, &t, t.cut.num_tasks);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fill, copy, add, scale and the search for NaN: bound by memory, cut over rows and columns. */
+/* Fill, copy, add, scale, soft cap and the search for NaN: bound by memory, cut over rows and columns. */
 #include "kernels/cpu_fast/cpu_fast.h"
 #include "kernels/cpu_fast/cut.h"
+#include "kernels/cpu_fast/vmath.h"
 #include "kernels/rows.h"
 
 #include <stdatomic.h>
@@ -101,6 +102,30 @@ void tri_fast_scale(struct tri_queue *q, struct tri_tensor y, struct tri_tensor 
 {
     struct elementwise t = {.y = tri_rows_of(y), .a = tri_rows_of(x), .scalar = alpha};
     elementwise_run(q, scale_task, &t);
+}
+
+static void softcap_task(void *arg, int64_t task, int member)
+{
+    (void)member;
+    const struct elementwise *t = arg;
+    struct fast_piece piece = fast_cut_piece(&t->cut, task);
+    v8f cap = v8_set(t->scalar), inverse = v8_set(1 / t->scalar);
+    for (int64_t r = piece.first_row; r < piece.end_row; r++) {
+        float *y = tri_rows_get(&t->y, r) + piece.first_column;
+        const float *x = tri_rows_get(&t->a, r) + piece.first_column;
+        int64_t c = 0;
+        for (; c + V8 <= piece.count; c += V8)
+            v8_store(y + c, cap * v8_tanh(v8_load(x + c) * inverse));
+        if (c < piece.count)
+            v8_store_part(y + c, cap * v8_tanh(v8_load_part(x + c, piece.count - c, 0) * inverse),
+                          piece.count - c);
+    }
+}
+
+void tri_fast_softcap(struct tri_queue *q, struct tri_tensor y, struct tri_tensor x, float cap)
+{
+    struct elementwise t = {.y = tri_rows_of(y), .a = tri_rows_of(x), .scalar = cap};
+    elementwise_run(q, softcap_task, &t);
 }
 
 /* Index in x[0 .. n - 1] of the first element whose exponent is all ones, or -1. */

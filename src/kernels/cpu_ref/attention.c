@@ -49,17 +49,29 @@ static float attention_factor(const struct tri_attention *attention, int64_t b, 
     return tri_ref_dropout_factor(&attention->dropout, b, row, j);
 }
 
-/* One query: out = sum of p_j factor_j v_j, p = softmax(scale q.k_j); returns the log of the sum. */
+static double attention_cap(const struct tri_attention *attention, double score)
+{
+    double cap = attention->softcap;
+    return cap > 0 ? cap * tanh(score / cap) : score;
+}
+
+/* One query: out = sum of p_j factor_j v_j, p = softmax(scale q.k_j); returns the log of the sum. A sink
+   is where the sum starts. */
 static float attention_query(float *out, const float *qp, const struct tri_tensor *key,
                              const struct tri_tensor *value, const struct tri_attention *attention,
                              int64_t i, int64_t b, int64_t h, int64_t g)
 {
     int64_t S_k = key->dims[0], D = key->dims[3], position = attention->query_offset + i;
     double max = -INFINITY, sum = 0, weighted[MAX_WIDTH] = {0};
+    if (attention->has_sink) {
+        max = attention->sink ? attention->sink[h] : 0;
+        sum = 1;
+    }
     for (int64_t j = 0; j < S_k; j++) {
         if (!attention_sees(attention, b, position, j, S_k))
             continue;
-        double score = attention->scale * attention_dot(qp, attention_row(key, j, b, g), D);
+        double dot = attention_dot(qp, attention_row(key, j, b, g), D);
+        double score = attention_cap(attention, attention->scale * dot);
         if (score > max) {
             double shrink = exp(max - score);
             sum *= shrink;
@@ -103,7 +115,7 @@ struct attention_grads {
 /*
  * One query i, over the keys j it sees, with p_j = exp(scale q.k_j - lse) and f_j the dropout factor:
  *   dv_j += p_j f_j dout
- *   ds_j = p_j (f_j dout.v_j - dout.out) scale
+ *   ds_j = p_j (f_j dout.v_j - dout.out) scale, with a cap times 1 - tanh^2
  *   dq  += ds_j k_j,  dk_j += ds_j q
  */
 static void attention_query_backward(const struct attention_grads *t, int64_t i, int64_t b,
@@ -114,6 +126,7 @@ static void attention_query_backward(const struct attention_grads *t, int64_t i,
     const float *qp = attention_row(&t->query, i, b, h), *dop = attention_row(&t->dout, i, b, h);
     float *dqp = attention_row(&t->dquery, i, b, h);
     double lse = *attention_lse(&t->lse, b, h, i), scale = t->attention->scale;
+    double cap = t->attention->softcap;
     double delta = attention_dot(dop, attention_row(&t->out, i, b, h), D);
     double dq[MAX_WIDTH] = {0};
     for (int64_t j = 0; j < S_k; j++) {
@@ -121,9 +134,11 @@ static void attention_query_backward(const struct attention_grads *t, int64_t i,
             continue;
         const float *kp = attention_row(&t->key, j, b, g), *vp = attention_row(&t->value, j, b, g);
         float *dkp = attention_row(&t->dkey, j, b, g), *dvp = attention_row(&t->dvalue, j, b, g);
-        double p = exp(scale * attention_dot(qp, kp, D) - lse);
+        double score = attention_cap(t->attention, scale * attention_dot(qp, kp, D));
+        double slope = cap > 0 ? 1 - score / cap * (score / cap) : 1;
+        double p = exp(score - lse);
         double factor = attention_factor(t->attention, b, h, position, j);
-        double ds = p * (factor * attention_dot(dop, vp, D) - delta) * scale;
+        double ds = p * (factor * attention_dot(dop, vp, D) - delta) * scale * slope;
         for (int64_t d = 0; d < D; d++) {
             dq[d] += ds * kp[d];
             dkp[d] += (float)(ds * qp[d]);
@@ -161,4 +176,21 @@ void tri_ref_attention_backward(struct tri_queue *q, struct tri_tensor dquery,
         for (int64_t h = 0; h < H; h++)
             for (int64_t i = 0; i < S_q; i++)
                 attention_query_backward(&t, i, b, h, h / (H / G));
+}
+
+void tri_ref_attention_sink_backward(struct tri_queue *q, struct tri_tensor dsink,
+                                     struct tri_tensor dout, struct tri_tensor out,
+                                     struct tri_tensor lse, struct tri_tensor sink)
+{
+    (void)q;
+    int64_t S = out.dims[0], B = out.dims[1], H = out.dims[2], D = out.dims[3];
+    for (int64_t h = 0; h < H; h++) {
+        double z = tri_tensor_f32(&sink)[h], sum = 0;
+        for (int64_t b = 0; b < B; b++)
+            for (int64_t i = 0; i < S; i++)
+                sum +=
+                    exp(z - *attention_lse(&lse, b, h, i)) *
+                    attention_dot(attention_row(&dout, i, b, h), attention_row(&out, i, b, h), D);
+        tri_tensor_f32(&dsink)[h] -= (float)sum;
+    }
 }

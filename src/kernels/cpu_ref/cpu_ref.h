@@ -15,6 +15,7 @@ void tri_ref_copy(struct tri_queue *q, struct tri_tensor y, struct tri_tensor x)
 void tri_ref_add(struct tri_queue *q, struct tri_tensor y, struct tri_tensor a,
                  struct tri_tensor b);
 void tri_ref_scale(struct tri_queue *q, struct tri_tensor y, struct tri_tensor x, float alpha);
+void tri_ref_softcap(struct tri_queue *q, struct tri_tensor y, struct tri_tensor x, float cap);
 void tri_ref_bias_add(struct tri_queue *q, struct tri_tensor y, struct tri_tensor bias);
 void tri_ref_bias_backward(struct tri_queue *q, struct tri_tensor dbias, struct tri_tensor dy,
                            void *workspace);
@@ -52,7 +53,7 @@ void tri_ref_rmsnorm_backward(struct tri_queue *q, struct tri_tensor dx, struct 
 
 /* rope.c */
 void tri_ref_rope(struct tri_queue *q, struct tri_tensor x, struct tri_tensor cos,
-                  struct tri_tensor sin, const int32_t *positions, bool interleaved, bool inverse);
+                  struct tri_tensor sin, const struct tri_rope *rope);
 
 /* cross_entropy.c */
 void tri_ref_ce_max(struct tri_queue *q, struct tri_tensor row_max, struct tri_tensor logits,
@@ -64,7 +65,7 @@ void tri_ref_ce_loss(struct tri_queue *q, struct tri_tensor loss, struct tri_ten
                      struct tri_tensor target, const int32_t *labels, int64_t B, int64_t S);
 void tri_ref_ce_backward(struct tri_queue *q, struct tri_tensor logits, struct tri_tensor row_max,
                          struct tri_tensor row_sum, const int32_t *labels, const float *weights,
-                         float seed, int64_t first_column, int64_t num_valid);
+                         float seed, float softcap, int64_t first_column, int64_t num_valid);
 
 /* gemm.c */
 void tri_ref_gemm(struct tri_queue *q, struct tri_tensor c, struct tri_tensor a,
@@ -75,6 +76,9 @@ void tri_ref_gemm(struct tri_queue *q, struct tri_tensor c, struct tri_tensor a,
 void tri_ref_attention(struct tri_queue *q, struct tri_tensor out, struct tri_tensor lse,
                        struct tri_tensor query, struct tri_tensor key, struct tri_tensor value,
                        const struct tri_attention *attention, void *workspace);
+void tri_ref_attention_sink_backward(struct tri_queue *q, struct tri_tensor dsink,
+                                     struct tri_tensor dout, struct tri_tensor out,
+                                     struct tri_tensor lse, struct tri_tensor sink);
 void tri_ref_attention_backward(struct tri_queue *q, struct tri_tensor dquery,
                                 struct tri_tensor dkey, struct tri_tensor dvalue,
                                 struct tri_tensor dout, struct tri_tensor out,

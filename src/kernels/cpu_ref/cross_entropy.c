@@ -71,7 +71,7 @@ void tri_ref_ce_loss(struct tri_queue *q, struct tri_tensor loss, struct tri_ten
 
 void tri_ref_ce_backward(struct tri_queue *q, struct tri_tensor logits, struct tri_tensor row_max,
                          struct tri_tensor row_sum, const int32_t *labels, const float *weights,
-                         float seed, int64_t first_column, int64_t num_valid)
+                         float seed, float softcap, int64_t first_column, int64_t num_valid)
 {
     (void)q;
     struct tri_rows rows = tri_rows_of(logits);
@@ -83,8 +83,8 @@ void tri_ref_ce_backward(struct tri_queue *q, struct tri_tensor logits, struct t
         float factor = weights ? weights[index] * seed : seed;
         int64_t end = label < 0 ? 0 : valid;
         for (int64_t c = 0; c < end; c++) {
-            double softmax = exp((double)x[c] - max) / sum;
-            x[c] = (float)((softmax - (first_column + c == label)) * factor);
+            double softmax = exp((double)x[c] - max) / sum, bent = softcap > 0 ? x[c] / softcap : 0;
+            x[c] = (float)((softmax - (first_column + c == label)) * factor * (1 - bent * bent));
         }
         for (int64_t c = end; c < rows.columns; c++)
             x[c] = 0;

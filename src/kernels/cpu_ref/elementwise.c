@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fill, copy, add, scale, bias and the search for NaN: one loop over rows, one over columns. */
+/* Fill, copy, add, scale, soft cap, bias and the search for NaN: one loop over rows, one over columns. */
 #include "kernels/cpu_ref/cpu_ref.h"
 #include "kernels/rows.h"
 
@@ -52,6 +52,18 @@ void tri_ref_scale(struct tri_queue *q, struct tri_tensor y, struct tri_tensor x
         const float *xp = tri_rows_get(&xr, r);
         for (int64_t c = 0; c < yr.columns; c++)
             yp[c] = alpha * xp[c];
+    }
+}
+
+void tri_ref_softcap(struct tri_queue *q, struct tri_tensor y, struct tri_tensor x, float cap)
+{
+    (void)q;
+    struct tri_rows yr = tri_rows_of(y), xr = tri_rows_of(x);
+    for (int64_t r = 0; r < yr.num; r++) {
+        float *yp = tri_rows_get(&yr, r);
+        const float *xp = tri_rows_get(&xr, r);
+        for (int64_t c = 0; c < yr.columns; c++)
+            yp[c] = (float)(cap * tanh((double)xp[c] / cap));
     }
 }
 

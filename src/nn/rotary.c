@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Rotary positions. The tables are made once, in the arithmetic of the reference: angle = position *
+ * frequency rounded to fp32, then cosine and sine of that angle, times the attention factor (which backward
+ * needs as well: turning back multiplies by it again).
+ */
+#include "nn/rotary.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static void rotary_fill(const struct tri_rotary *rotary, const float *frequency, float *cosines,
+                        float *sines)
+{
+    int64_t half = rotary->rope.width / 2;
+    float factor = (float)tri_rope_attention_factor(&rotary->rope);
+    for (int64_t position = 0; position < rotary->rows; position++)
+        for (int64_t i = 0; i < half; i++) {
+            double angle = (double)((float)position * frequency[i]);
+            cosines[position * half + i] = (float)cos(angle) * factor;
+            sines[position * half + i] = (float)sin(angle) * factor;
+        }
+}
+
+tri_status tri_rotary_init(struct tri_rotary *rotary, struct tri_build *build,
+                           const tri_module *self, const struct tri_self_attention_params *params)
+{
+    rotary->rope = params->rope;
+    if (rotary->rope.width == 0)
+        return TRI_OK;
+    TRI_TRY(tri_build_row(build, self, "cos", &rotary->cos));
+    TRI_TRY(tri_build_row(build, self, "sin", &rotary->sin));
+    rotary->rows = rotary->cos.dims[0];
+    float *frequency = malloc((size_t)rotary->rope.width / 2 * sizeof(float));
+    TRI_CHECK(frequency, build->err, TRI_NOMEM, "out of memory for rotary frequencies");
+    tri_rope_frequencies(&rotary->rope, rotary->rows, frequency);
+    const struct tri_device *device = build->queue->device;
+    float *cosines = device->map(build->queue, rotary->cos.base, rotary->cos.bytes, TRI_MAP_WRITE);
+    float *sines = device->map(build->queue, rotary->sin.base, rotary->sin.bytes, TRI_MAP_WRITE);
+    rotary_fill(rotary, frequency, cosines, sines);
+    device->unmap(build->queue, rotary->sin.base, sines);
+    device->unmap(build->queue, rotary->cos.base, cosines);
+    free(frequency);
+    return TRI_OK;
+}
+
+/* Positions [axis][b, s] that the module turns by: three kinds, or one. */
+static const int32_t *rotary_positions(const struct tri_rotary *rotary,
+                                       const struct tri_microbatch *microbatch, int axis)
+{
+    bool has_axes = rotary->rope.sections[0] + rotary->rope.sections[1] > 0;
+    return has_axes && microbatch->axis_positions
+               ? microbatch->axis_positions + axis * microbatch->rows * microbatch->length
+               : microbatch->positions;
+}
+
+tri_status tri_rotary_check(const struct tri_rotary *rotary, const tri_module *self,
+                            const struct tri_microbatch *microbatch)
+{
+    for (int axis = 0; axis < 3 && rotary->rope.width > 0; axis++) {
+        const int32_t *positions = rotary_positions(rotary, microbatch, axis);
+        if (axis > 0 && positions == microbatch->positions)
+            break;
+        for (int64_t i = 0; i < microbatch->rows * microbatch->length; i++)
+            TRI_CHECK(
+                positions[i] >= 0 && positions[i] < rotary->rows, self->err, TRI_INVALID,
+                "position %lld of row %lld is outside the %lld rotary positions of '%s'; raise "
+                "--seq-length and --max-position-embeddings or use shorter input",
+                (long long)positions[i], (long long)(i / microbatch->length),
+                (long long)rotary->rows, self->path);
+    }
+    return TRI_OK;
+}
+
+void tri_rotary_turn(const struct tri_rotary *rotary, const tri_module *self,
+                     const struct tri_slot *slot, struct tri_tensor heads, bool inverse)
+{
+    if (rotary->rope.width == 0)
+        return;
+    struct tri_rope rope = {.interleaved = rotary->rope.interleaved, .inverse = inverse};
+    for (int axis = 0; axis < 3; axis++) {
+        rope.positions[axis] = rotary_positions(rotary, slot->microbatch, axis);
+        rope.sections[axis] = rotary->rope.sections[axis];
+    }
+    struct tri_tensor cosines = tri_row_tensor(&rotary->cos, slot, 2, rotary->cos.dims);
+    struct tri_tensor sines = tri_row_tensor(&rotary->sin, slot, 2, rotary->sin.dims);
+    self->kernels->rope(self->queue, heads, cosines, sines, &rope);
+}
