@@ -20,6 +20,11 @@ static void check_schedule(const struct tri_run_config *config, tri_error *err)
         tri_error_add(err, TRI_INVALID, "train_iters is not set; give the number of iterations");
         return;
     }
+    if (config->optim.override_opt_param_scheduler &&
+        config->optim.use_checkpoint_opt_param_scheduler)
+        tri_error_add(err, TRI_INVALID,
+                      "override_opt_param_scheduler and use_checkpoint_opt_param_scheduler exclude "
+                      "each other; set one");
     struct tri_lr_schedule schedule;
     tri_lr_schedule_plan(&config->optim, config->train.train_iters, config->train.global_batch_size,
                          err, &schedule);
