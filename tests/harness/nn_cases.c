@@ -6,6 +6,43 @@
 
 #include <string.h>
 
+static void shape_factors(struct tri_gpt_config *c)
+{
+    c->transformer.residual_multiplier = 0.7;
+    c->embedding_multiplier = 1.3;
+    c->multiply_embedding_by_sqrt_hidden = true;
+    c->logits_scaling = 1.7;
+    c->final_logit_softcapping = 1.5;
+}
+
+/* What is not in gpt or llama. */
+static void shape_variant(struct tri_gpt_config *c, int shape)
+{
+    struct tri_transformer_config *t = &c->transformer;
+    if (shape == NN_SHAPE_PARALLEL) {
+        t->use_parallel_residual = true;
+        t->layernorm_zero_centered_gamma = true;
+        t->normalization = TRI_NORM_LAYERNORM;
+        t->activation_func = TRI_ACT_QUICK_GELU;
+        t->gated_linear_unit = t->add_qkv_bias = false;
+        t->add_mlp_bias = true;
+    } else if (shape == NN_SHAPE_SANDWICH) {
+        t->norm_position = TRI_NORM_SANDWICH;
+        t->layernorm_zero_centered_gamma = true;
+        t->activation_func = TRI_ACT_GELU_TANH;
+        shape_factors(c);
+    } else if (shape == NN_SHAPE_POST) {
+        t->norm_position = TRI_NORM_POST;
+        t->activation_func = TRI_ACT_QUICK_GELU;
+        t->add_qkv_bias = false;
+        t->add_proj_bias = true;
+    } else if (shape == NN_SHAPE_MIXED) {
+        t->add_bias_linear = true;
+        t->layer_query_groups = (struct tri_option_list){.num = 2, .value = {TRI_LAYER_LINEAR, 8}};
+        t->layer_ffn_sizes = (struct tri_option_list){.num = 2, .value = {12, TRI_LAYER_NO_OP}};
+    }
+}
+
 /* Every width is odd times what tp 4 cuts; llama has grouped queries, gpt biases everywhere. */
 struct tri_gpt_config nn_shape(int shape)
 {
@@ -33,6 +70,7 @@ struct tri_gpt_config nn_shape(int shape)
     gpt.transformer.add_qkv_bias = true;
     gpt.position_embedding_type = TRI_POSITION_ROPE;
     gpt.untie_embeddings_and_output_weights = true;
+    shape_variant(&gpt, shape);
     return gpt;
 }
 
@@ -60,6 +98,18 @@ const struct nn_case nn_cases[] = {
     {"head tied", NN_SHAPE_GPT, 3, "", false, true},
     {"head tied alone", NN_SHAPE_GPT, 3, "", true, true},
     {"head untied", NN_SHAPE_LLAMA, 3, "", false, true},
+    {"layernorm 1 + weight", NN_SHAPE_PARALLEL, 1, "input_layernorm", false, false},
+    {"rmsnorm 1 + weight", NN_SHAPE_SANDWICH, 1, "post_mlp_layernorm", false, false},
+    {"activation quick", NN_SHAPE_PARALLEL, 1, "mlp.activation", false, false},
+    {"layer parallel", NN_SHAPE_PARALLEL, 2, "", false, true},
+    {"layer sandwich", NN_SHAPE_SANDWICH, 2, "", false, true},
+    {"layer post", NN_SHAPE_POST, 2, "", false, true},
+    {"bias_dropout_add factor", NN_SHAPE_SANDWICH, 1, "mlp_bda", false, false},
+    {"embedding factor", NN_SHAPE_SANDWICH, 0, "", false, true},
+    {"head capped", NN_SHAPE_SANDWICH, 3, "", false, true},
+    {"whole_linear", NN_SHAPE_MIXED, 1, "self_attention", false, false},
+    {"layer linear", NN_SHAPE_MIXED, 1, "", false, true},
+    {"layer no mlp", NN_SHAPE_MIXED, 2, "", false, true},
 };
 const int nn_num_cases = sizeof(nn_cases) / sizeof(nn_cases[0]);
 

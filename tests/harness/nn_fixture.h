@@ -32,7 +32,15 @@ extern const struct nn_case nn_cases[];
 extern const int nn_num_cases;
 const struct nn_case *nn_case_find(const char *name);
 
-enum { NN_SHAPE_GPT, NN_SHAPE_LLAMA, NN_NUM_SHAPES };
+enum {
+    NN_SHAPE_GPT,
+    NN_SHAPE_LLAMA,
+    NN_SHAPE_PARALLEL, /* both halves side by side; 1 + weight; biases of the MLP only */
+    NN_SHAPE_SANDWICH, /* norms before and behind; factors everywhere, capped logits */
+    NN_SHAPE_POST,     /* norms behind; biases of the projections only */
+    NN_SHAPE_MIXED,    /* layers that lack or replace a half */
+    NN_NUM_SHAPES
+};
 struct tri_gpt_config nn_shape(int shape);
 
 /* Leaves out operation number ordinal (from 1) of kind op, on every rank: a planted fault. */
