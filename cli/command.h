@@ -11,3 +11,4 @@ struct tri_command {
 extern const struct tri_command tri_cmd_plan, tri_cmd_train, tri_cmd_evaluate, tri_cmd_generate;
 extern const struct tri_command tri_cmd_tokenizer, tri_cmd_data, tri_cmd_spec, tri_cmd_checkpoint;
 extern const struct tri_command tri_cmd_bench, tri_cmd_compare;
+extern const struct tri_command tri_cmd_explain, tri_cmd_help;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The program: finds the command and hands over. */
 #include "cli/command.h"
-#include "cli/option_page.h"
 #include "cli/report.h"
 
 #include <stdio.h>
 #include <string.h>
 
 static const struct tri_command *const commands[] = {
-    &tri_cmd_plan, &tri_cmd_train, &tri_cmd_evaluate,   &tri_cmd_generate, &tri_cmd_tokenizer,
-    &tri_cmd_data, &tri_cmd_spec,  &tri_cmd_checkpoint, &tri_cmd_compare,  &tri_cmd_bench,
+    &tri_cmd_plan,      &tri_cmd_train, &tri_cmd_evaluate, &tri_cmd_generate,
+    &tri_cmd_tokenizer, &tri_cmd_data,  &tri_cmd_spec,     &tri_cmd_checkpoint,
+    &tri_cmd_compare,   &tri_cmd_bench, &tri_cmd_explain,  &tri_cmd_help,
 };
 #define NUM_COMMANDS (sizeof commands / sizeof commands[0])
 
@@ -30,12 +30,8 @@ int main(int argc, char **argv)
         fprintf(stderr, "error: no command given; try 'trine --help'\n");
         return TRI_EXIT_REQUEST;
     }
-    if (argc == 3 && strcmp(argv[1], "help") == 0 && strcmp(argv[2], "options") == 0) {
-        tri_cli_print_option_page(stdout);
-        return tri_cli_finish(TRI_EXIT_DONE);
-    }
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
-        strcmp(argv[1], "help") == 0) {
+        (strcmp(argv[1], "help") == 0 && argc == 2)) {
         print_usage(stdout);
         return TRI_EXIT_DONE;
     }

@@ -3,7 +3,7 @@
 # Rooms include only rooms to their left, never a sibling in a brace, and always as "room/file.h":
 #
 #   base -> shape -> spec -> placement -> tensor -> { kernels | comm } -> nn -> model
-#        -> { pipeline | optim | checkpoint | data } -> { train | infer } -> cli
+#        -> { pipeline | optim | checkpoint | data | explain } -> { train | infer } -> cli
 #
 # Public headers include public headers, examples too. MPI and BLAS stay in their own files. The check
 # itself is tried on a small tree first.
@@ -18,7 +18,7 @@ check_tree() {
         (cd "$1" && xargs -r awk '
         BEGIN {
             split("base shape spec placement tensor kernels,comm nn model " \
-                  "pipeline,optim,checkpoint,data train,infer", columns, " ")
+                  "pipeline,optim,checkpoint,data,explain train,infer", columns, " ")
             for (i in columns) {
                 num = split(columns[i], rooms, ",")
                 for (j = 1; j <= num; j++)

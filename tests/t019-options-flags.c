@@ -9,7 +9,12 @@
 
 #include "options_table.h"
 
-static const char *const megatron_flags[] = {"use_flash_attn", "--swiglu", NULL};
+static const char *megatron_why(const char *name)
+{
+    if (strcmp(name, "swiglu") == 0)
+        return "use activation_func";
+    return strcmp(name, "use-flash-attn") == 0 ? "it chooses GPU kernels" : NULL;
+}
 
 struct flags_result {
     const char *positional[64];
@@ -26,7 +31,7 @@ static struct flags_result read_flags(struct toy *toy, const char *const *words)
         argc++;
     tri_error_clear(toy->err);
     result.status =
-        tri_option_read_flags(argc, (char **)(uintptr_t)words, toy->bindings, 3, megatron_flags,
+        tri_option_read_flags(argc, (char **)(uintptr_t)words, toy->bindings, 3, megatron_why,
                               result.positional, &result.num_positional, toy->err);
     return result;
 }
@@ -77,8 +82,9 @@ static void test_all_problems(void **state)
              "--no-lr", "--save");
     static const char *const messages[] = {
         "unknown option '--num-layer', did you mean '--num-layers'?",
-        "'--swiglu' is known to Megatron-LM, not to trine; leave it out",
-        "'--use-flash-attn' is known to Megatron-LM, not to trine; leave it out",
+        "'--swiglu' is known to Megatron-LM, not to trine (use activation_func); leave it out",
+        "'--use-flash-attn' is known to Megatron-LM, not to trine (it chooses GPU kernels); leave "
+        "it out",
         "'--clip-grad' is -1; use a number 0 or more",
         "'--train-iters' is 1.5; use a whole number",
         "unknown option '-q'; options begin with '--'",

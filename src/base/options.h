@@ -92,13 +92,17 @@ tri_status tri_option_read_text(const char *text, size_t bytes, const char *name
                                 struct tri_option_binding *bindings, int num_bindings,
                                 tri_error *err);
 
+/* Why there is no option called name although another program has one: a sentence; NULL when that
+   program has none either. */
+typedef const char *tri_option_why(const char *name);
+
 /* Reads flags: "--num-layers 3", "--num-layers=3", "--no-x", "--x" for booleans; lists take all
    words up to the next flag; "--" ends options. Words that are no option are returned in order
-   in positional (the caller gives room for argc pointers). All problems are added to err. Flags
-   named in known_to_megatron (NULL-ended, may be NULL) but in no table get "known to
-   Megatron-LM, not to trine". */
+   in positional (the caller gives room for argc pointers). All problems are added to err. A flag of
+   no table that megatron_why (may be NULL) knows gets "known to Megatron-LM, not to trine", and
+   why. */
 tri_status tri_option_read_flags(int argc, char **argv, struct tri_option_binding *bindings,
-                                 int num_bindings, const char *const *known_to_megatron,
+                                 int num_bindings, tri_option_why *megatron_why,
                                  const char **positional, int *num_positional, tri_error *err);
 
 /* Sets one row from text, with the checks of its row; where says "file:line:column" or "--flag". */
@@ -118,6 +122,8 @@ const char *tri_option_nearest(const char *name, const struct tri_option_binding
 /* Prints help: short_form is one screen, rows with their section, type, default, range and text. */
 void tri_option_print_help(FILE *out, const struct tri_option_table *const *tables, int num_tables,
                            bool short_form);
+/* Prints one row of that help in full. */
+void tri_option_print_row(FILE *out, const struct tri_option *row);
 /* The bindings as a run file that reads back to the same values; only_changed leaves out
    defaults. */
 void tri_option_print_file(FILE *out, const struct tri_option_binding *bindings, int num_bindings,

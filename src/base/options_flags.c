@@ -12,7 +12,7 @@ struct flag_reader {
     char **argv;
     struct tri_option_binding *bindings;
     int num_bindings;
-    const char *const *known_to_megatron;
+    tri_option_why *megatron_why;
     tri_error *err;
     tri_status status; /* of the first problem */
 };
@@ -33,26 +33,6 @@ static void flags_note_status(struct flag_reader *reader, tri_status status)
 static bool is_flag(const char *word)
 {
     return word[0] == '-' && word[1] == '-';
-}
-
-static bool names_match(const char *flag, const char *name)
-{
-    if (is_flag(name))
-        name += 2;
-    for (; *flag && *name; flag++, name++) {
-        if ((*flag == '-' ? '_' : *flag) != (*name == '-' ? '_' : *name))
-            return false;
-    }
-    return *flag == *name;
-}
-
-static bool flags_are_known_to_megatron(const struct flag_reader *reader, const char *name)
-{
-    for (const char *const *known = reader->known_to_megatron; known && *known; known++) {
-        if (names_match(name, *known))
-            return true;
-    }
-    return false;
 }
 
 static bool flags_split(struct flag_reader *reader, const char *word, struct flag_word *parts)
@@ -80,10 +60,11 @@ static void flags_unknown(struct flag_reader *reader, const struct flag_word *wo
 {
     const char *nearest = tri_option_nearest(word->name, reader->bindings, reader->num_bindings);
     tri_status status;
-    if (flags_are_known_to_megatron(reader, word->name)) {
-        status =
-            tri_error_add(reader->err, TRI_UNSUPPORTED,
-                          "'%s' is known to Megatron-LM, not to trine; leave it out", word->where);
+    const char *why = reader->megatron_why ? reader->megatron_why(word->name) : NULL;
+    if (why) {
+        status = tri_error_add(reader->err, TRI_UNSUPPORTED,
+                               "'%s' is known to Megatron-LM, not to trine (%s); leave it out",
+                               word->where, why);
     } else if (nearest) {
         char flag[FLAG_TEXT];
         snprintf(flag, sizeof(flag), "--%s", nearest);
@@ -168,14 +149,14 @@ static void flags_read(struct flag_reader *reader, const char *text)
 }
 
 tri_status tri_option_read_flags(int argc, char **argv, struct tri_option_binding *bindings,
-                                 int num_bindings, const char *const *known_to_megatron,
+                                 int num_bindings, tri_option_why *megatron_why,
                                  const char **positional, int *num_positional, tri_error *err)
 {
     struct flag_reader reader = {.argc = argc,
                                  .argv = argv,
                                  .bindings = bindings,
                                  .num_bindings = num_bindings,
-                                 .known_to_megatron = known_to_megatron,
+                                 .megatron_why = megatron_why,
                                  .err = err};
     bool options_ended = false;
     int num = 0;

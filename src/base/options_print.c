@@ -81,6 +81,11 @@ static void print_help_row(FILE *out, const struct tri_option *row, bool short_f
     fprintf(out, "; default %s\n", default_text(row));
 }
 
+void tri_option_print_row(FILE *out, const struct tri_option *row)
+{
+    print_help_row(out, row, false);
+}
+
 void tri_option_print_help(FILE *out, const struct tri_option_table *const *tables, int num_tables,
                            bool short_form)
 {

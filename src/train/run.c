@@ -6,6 +6,7 @@
 #include "train/run_config.h"
 
 #include "base/options_inner.h"
+#include "explain/megatron.h"
 #include "spec/model_spec.h"
 #include "train/session.h"
 
@@ -83,7 +84,8 @@ static tri_status read_words(tri_run *run, int argc, char **argv, const char **w
         status = tri_error_add(err, TRI_INVALID, "'%s' is one word too many; give one run file",
                                words[1]);
     tri_status flags = tri_option_read_flags(
-        argc, argv, bindings, run_bind(run, &run->given, bindings), NULL, words, &num_words, err);
+        argc, argv, bindings, run_bind(run, &run->given, bindings), tri_megatron_why, words,
+        &num_words, err);
     return status == TRI_OK ? flags : status;
 }
 

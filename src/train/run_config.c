@@ -2,6 +2,7 @@
 /* Reading and printing a run's options. */
 #include "train/run_config.h"
 
+#include "explain/megatron.h"
 #include "shape/check.h"
 #include "shape/hf_config.h"
 #include "spec/family.h"
@@ -28,11 +29,17 @@ static const struct tri_option_table shape_from_options = {
 };
 
 static const struct tri_option_table *const tables[] = {
-    &shape_from_options,     &tri_transformer_options,
-    &tri_gpt_options,        &tri_spec_options,
-    &tri_placement_options,  &tri_train_options,
-    &tri_optim_options,      &tri_data_options,
-    &tri_checkpoint_options, NULL,
+    &shape_from_options,
+    &tri_transformer_options,
+    &tri_attention_options,
+    &tri_gpt_options,
+    &tri_spec_options,
+    &tri_placement_options,
+    &tri_train_options,
+    &tri_optim_options,
+    &tri_data_options,
+    &tri_checkpoint_options,
+    NULL,
 };
 
 const struct tri_option_table *const *tri_run_tables(void)
@@ -43,10 +50,15 @@ const struct tri_option_table *const *tri_run_tables(void)
 int tri_run_bind(struct tri_run_config *config, struct tri_option_binding *bindings)
 {
     void *const structs[] = {
-        config->shape_from,  &config->shape.transformer,
-        &config->shape,      &config->spec,
-        &config->placement,  &config->train,
-        &config->optim,      &config->data,
+        config->shape_from,
+        &config->shape.transformer,
+        &config->shape.transformer.attention,
+        &config->shape,
+        &config->spec,
+        &config->placement,
+        &config->train,
+        &config->optim,
+        &config->data,
         &config->checkpoint,
     };
     int num = 0;
@@ -139,7 +151,7 @@ static tri_status read_sources(int argc, char **argv, struct tri_option_binding 
         tri_error_add(err, TRI_INVALID, "'%s' is one word too many; give one run file", words[1]);
     if (num_words > 0)
         tri_option_read_file(words[0], bindings, num, err);
-    tri_option_read_flags(argc, argv, bindings, num, NULL, words, &num_words, err);
+    tri_option_read_flags(argc, argv, bindings, num, tri_megatron_why, words, &num_words, err);
     free(words);
     return tri_error_status(err);
 }

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* trine help OPTION...: an option's row in full, and who owns it. trine help options: the option page. */
+#include "cli/command.h"
+#include "cli/option_page.h"
+#include "cli/report.h"
+#include "explain/megatron.h"
+#include "shape/options.h"
+#include "train/run_config.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* What decides about a section's options, and whether they travel with a checkpoint. */
+static const struct {
+    const char *section, *owner;
+} owners[] = {
+    {"shape", "question 1, what is the model; the same for every run of a checkpoint"},
+    {"spec", "question 2, which implementation is each module; free to change at every run"},
+    {"placement", "question 3, which rank holds and does what; free to change at every run"},
+    {"train", "the training loop and the optimizer"},
+    {"data", "the tokens that are read"},
+    {"checkpoint", "saving and loading"},
+};
+
+static const char *owner_of(const struct tri_option_table *table)
+{
+    for (size_t i = 0; i < sizeof owners / sizeof owners[0]; i++) {
+        if (strcmp(owners[i].section, table->section) == 0)
+            return owners[i].owner;
+    }
+    return "the command line";
+}
+
+/* Which of the shape's levels holds a row. */
+static const char *level_of(const struct tri_option_table *table)
+{
+    if (table == &tri_transformer_options)
+        return "transformer_config, inside gpt_config";
+    if (table == &tri_attention_options)
+        return "attention, inside transformer_config";
+    if (table == &tri_gpt_options)
+        return "gpt_config";
+    if (table == &tri_shape_short_options)
+        return "nobody: a short form, turned into other options and forgotten";
+    return NULL;
+}
+
+static void print_row(const struct tri_option_table *table, const struct tri_option *row)
+{
+    tri_option_print_row(stdout, row);
+    printf("  section %s: %s\n", table->section, owner_of(table));
+    if (level_of(table))
+        printf("  held by %s\n", level_of(table));
+}
+
+/* All tables of a run and the short forms. */
+static int list_tables(const struct tri_option_table **tables)
+{
+    int num = 0;
+    for (const struct tri_option_table *const *own = tri_run_tables(); own[num]; num++)
+        tables[num] = own[num];
+    tables[num++] = &tri_shape_short_options;
+    return num;
+}
+
+static void print_unknown(const char *name, const struct tri_option_table *const *tables, int num)
+{
+    struct tri_option_binding bindings[TRI_RUN_MAX_BINDINGS + 1];
+    for (int i = 0; i < num; i++)
+        bindings[i] = (struct tri_option_binding){.table = tables[i]};
+    const char *why = tri_megatron_why(name);
+    const char *nearest = tri_option_nearest(name, bindings, num);
+    if (why)
+        fprintf(stderr, "error: '%s' is known to Megatron-LM, not to trine: %s\n", name, why);
+    else if (nearest)
+        fprintf(stderr, "error: no option or command '%s', did you mean '%s'?\n", name, nearest);
+    else
+        fprintf(stderr, "error: no option or command '%s'; see 'trine help options'\n", name);
+}
+
+/* "--num-layers" and "num-layers" as a run file has it. */
+static void plain_name(const char *word, char *name, size_t bytes)
+{
+    word += strncmp(word, "--", 2) == 0 ? 2 : 0;
+    snprintf(name, bytes, "%s", word);
+    for (char *c = name; *c; c++)
+        *c = *c == '-' ? '_' : *c;
+}
+
+static int help_option(const char *word)
+{
+    const struct tri_option_table *tables[TRI_RUN_MAX_BINDINGS + 1];
+    int num = list_tables(tables);
+    char name[128];
+    plain_name(word, name, sizeof name);
+    for (int i = 0; i < num; i++) {
+        const struct tri_option *row = tri_option_find(tables[i], name);
+        if (row) {
+            print_row(tables[i], row);
+            return TRI_EXIT_DONE;
+        }
+    }
+    print_unknown(name, tables, num);
+    return TRI_EXIT_REQUEST;
+}
+
+static int help_run(int argc, char **argv)
+{
+    int exit_code = TRI_EXIT_DONE;
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "options") == 0) {
+            tri_cli_print_option_page(stdout);
+        } else {
+            if (i > 1)
+                printf("\n");
+            int found = help_option(argv[i]);
+            exit_code = found == TRI_EXIT_DONE ? exit_code : found;
+        }
+    }
+    return exit_code;
+}
+
+const struct tri_command tri_cmd_help = {
+    .name = "help",
+    .summary = "an option in full; 'help options' for all of them",
+    .run = help_run,
+};

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A Megatron-LM argument list, from a launch script or as plain text. */
+#include "explain/megatron.h"
+#include "explain/record.h"
+#include "explain/rules.h"
+#include "explain/shell.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_VALUES 1024 /* of one argument */
+
+static bool is_flag(const char *word)
+{
+    return word[0] == '-' && word[1] == '-' && word[2] != '\0';
+}
+
+/* Quotes that a script kept inside an array's item. */
+static const char *without_quotes(tri_explanation *out, const char *word)
+{
+    size_t length = strlen(word);
+    bool is_quoted =
+        length >= 2 && (word[0] == '\'' || word[0] == '"') && word[length - 1] == word[0];
+    if (!is_quoted)
+        return word;
+    const char *bare = tri_arena_format(out->arena, "%.*s", (int)length - 2, word + 1);
+    return bare ? bare : word;
+}
+
+/* A value that only the script's surroundings know. */
+static bool has_placeholder(const char *const *values, int num)
+{
+    for (int i = 0; i < num; i++) {
+        const char *dollar = strchr(values[i], '$');
+        if ((dollar && dollar[1]) || strchr(values[i], '`'))
+            return true;
+    }
+    return false;
+}
+
+static void explain_argument(struct tri_megatron_rules *rules, const char *word,
+                             const char *const *values, int num)
+{
+    tri_explanation *out = rules->out;
+    const char *name = word + 2;
+    struct tri_word_found found = tri_word_find(&tri_megatron_words, name);
+    struct tri_explain_field *field;
+    if (!found.word) {
+        tri_explain_unknown(out, &tri_megatron_words, "--", name, values, num);
+        return;
+    }
+    bool takes_list = found.word->kind == TRI_WORD_LIST;
+    bool takes_one = found.word->kind == TRI_WORD_VALUE;
+    int taken = takes_list ? num : takes_one && num > 0 ? 1 : 0;
+    if (tri_explain_word(out, &found, word, values, taken, &field))
+        tri_megatron_note(rules, name, field, values, taken);
+    else
+        tri_megatron_see(rules, name);
+    bool is_open = taken > 0 && has_placeholder(values, taken);
+    if (is_open && field->answer == TRI_UNDERSTOOD) {
+        field->answer = TRI_DIFFERS;
+        field->why = "known only where the script runs; fill it in";
+    }
+    for (int i = taken; i < num; i++)
+        tri_explain_add(out, TRI_SECTION_OTHER, TRI_UNKNOWN, values[i], "")->why =
+            tri_explain_format(out, "'%.100s' takes %s", word, taken ? "one value" : "no value");
+}
+
+/* Words in groups: an argument and the values behind it. */
+static void explain_words(struct tri_megatron_rules *rules, const struct tri_shell_words *words)
+{
+    tri_explanation *out = rules->out;
+    const char *values[MAX_VALUES];
+    int next = 0;
+    while (next < words->num && !out->is_full) {
+        const char *word = words->words[next++];
+        int num = 0;
+        if (!is_flag(word)) {
+            tri_explain_add(out, TRI_SECTION_OTHER, TRI_UNKNOWN, word, "")->why =
+                "a word that belongs to no argument";
+            continue;
+        }
+        const char *equals = strchr(word, '=');
+        if (equals) {
+            values[num++] = without_quotes(out, equals + 1);
+            word = tri_explain_format(out, "%.*s", (int)(equals - word), word);
+        }
+        while (next < words->num && !is_flag(words->words[next])) {
+            const char *value = without_quotes(out, words->words[next++]);
+            if (num < MAX_VALUES)
+                values[num++] = value;
+        }
+        explain_argument(rules, word, values, num);
+    }
+}
+
+static tri_status read_megatron(struct tri_explain_input *input)
+{
+    struct tri_shell_result result;
+    TRI_TRY(tri_shell_read(input->text, input->path, input->out->arena, input->err, &result));
+    if (result.arguments.num == 0)
+        return tri_error_add(
+            input->err, TRI_INVALID,
+            "%s: no arguments found; give a script that starts pretrain_gpt.py, or "
+            "words that begin with '--'",
+            input->path);
+    struct tri_megatron_rules rules = {.out = input->out};
+    tri_megatron_launcher(&rules, &result.launcher);
+    explain_words(&rules, &result.arguments);
+    tri_megatron_finish(&rules);
+    return TRI_OK;
+}
+
+const struct tri_explain_kind tri_explain_megatron = {
+    .name = "megatron",
+    .title = "a Megatron-LM argument list",
+    .read = read_megatron,
+};

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The lists of Megatron-LM's arguments together, and why trine refuses one. */
+#include "explain/megatron.h"
+
+#include "base/options.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct tri_word_list *const lists[] = {
+    &tri_megatron_shape,   &tri_megatron_spec,  &tri_megatron_placement,
+    &tri_megatron_train,   &tri_megatron_data,  &tri_megatron_checkpoint,
+    &tri_megatron_logging, &tri_megatron_other, NULL,
+};
+
+const struct tri_vocabulary tri_megatron_words = {
+    .title = "a Megatron-LM argument list",
+    .lists = lists,
+};
+
+const char *tri_megatron_why(const char *name)
+{
+    if (strncmp(name, "--", 2) == 0)
+        name += 2;
+    const struct tri_word *word = tri_word_find(&tri_megatron_words, name).word;
+    if (!word)
+        return NULL;
+    if (word->why)
+        return word->why;
+    return word->answer == TRI_NO_EFFECT ? "it has no effect here"
+                                         : "'trine explain' says what it becomes";
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of the script reader share. */
+#pragma once
+
+#include "explain/shell.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define TRI_SHELL_MAX_DEPTH 16
+
+/* A piece of the script, quotes and all. */
+struct tri_shell_raw {
+    const char *start;
+    size_t length;
+};
+
+struct tri_shell_variable {
+    const char *name;
+    struct tri_shell_words items;
+    struct tri_shell_variable *next;
+};
+
+struct tri_shell {
+    tri_arena *arena;
+    struct tri_shell_variable *variables; /* the newest first */
+    size_t budget;                        /* bytes that may still be made of the script's */
+    int depth;                            /* of words inside words */
+    bool empties_unset;                   /* unset variables are empty, as a test sees them */
+};
+
+/* Appends a copy of length bytes of word; nothing when the budget is used up. */
+void tri_shell_push(struct tri_shell *shell, struct tri_shell_words *words, const char *word,
+                    size_t length);
+/* NULL when nobody has set it. */
+struct tri_shell_variable *tri_shell_find(const struct tri_shell *shell, const char *name,
+                                          size_t length);
+/* The first byte behind the "(...)", "{...}", "`...`", quoted or plain piece that begins at text. */
+const char *tri_shell_skip(const char *text);
+/* The words that raw becomes. */
+void tri_shell_expand(struct tri_shell *shell, struct tri_shell_raw raw,
+                      struct tri_shell_words *words);
+/* The value of "1 + (N * 2)"; false when it is none that is known here. */
+bool tri_shell_arithmetic(struct tri_shell *shell, const char *text, size_t length, int64_t *value);
