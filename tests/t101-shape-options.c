@@ -34,7 +34,7 @@ static void test_defaults(void **state)
 /* Reads a run file's shape section into all three tables, and applies short forms. */
 static tri_status read_shape(const char *text, struct tri_gpt_config *config, tri_error *err)
 {
-    static unsigned char transformer_origin[64], gpt_origin[64];
+    static unsigned char transformer_origin[64], attention_origin[64], gpt_origin[64];
     struct tri_shape_short given;
     memset(transformer_origin, 0, sizeof(transformer_origin));
     memset(gpt_origin, 0, sizeof(gpt_origin));
@@ -42,10 +42,11 @@ static tri_status read_shape(const char *text, struct tri_gpt_config *config, tr
     tri_option_set_defaults(&tri_shape_short_options, &given);
     struct tri_option_binding bindings[] = {
         {&tri_transformer_options, &config->transformer, transformer_origin},
+        {&tri_attention_options, &config->transformer.attention, attention_origin},
         {&tri_gpt_options, config, gpt_origin},
         {&tri_shape_short_options, &given, NULL},
     };
-    TRI_TRY(tri_option_read_text(text, strlen(text), "run.yaml", bindings, 3, err));
+    TRI_TRY(tri_option_read_text(text, strlen(text), "run.yaml", bindings, 4, err));
     return tri_shape_apply_short(&given, transformer_origin, gpt_origin, config, err);
 }
 

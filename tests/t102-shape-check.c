@@ -9,6 +9,8 @@
 
 #include "t1-shapes.h"
 
+#include "shape/attention.h"
+
 #include <math.h>
 
 static void test_resolve(void **state)

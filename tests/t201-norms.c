@@ -189,15 +189,22 @@ static void test_layernorm_finite_difference(void **state)
     norm_free(&n);
 }
 
-static void check_rope(bool interleaved, int64_t D, int64_t half)
+static void check_rope(bool interleaved, int64_t D, int64_t half, bool sections)
 {
     int64_t S = 9, B = 3, H = 2, P = 23;
     struct case_tensor x = case_make(&kc, CASE_DIMS(S, B, H, D), 4, 1), start = case_copy(&x);
     struct case_tensor cosine = case_make(&kc, CASE_DIMS(P, half), 0, 1);
     struct case_tensor sine = case_make(&kc, CASE_DIMS(P, half), 0, 1);
-    int32_t positions[27];
-    for (int i = 0; i < 27; i++)
-        positions[i] = (int32_t)case_random_int(&kc, P);
+    int32_t positions[3][27];
+    for (int i = 0; i < 81; i++)
+        positions[i / 27][i % 27] = (int32_t)case_random_int(&kc, P);
+    struct tri_rope rope = {.positions = {positions[0], positions[1], positions[2]},
+                            .interleaved = interleaved};
+    if (sections) {
+        rope.sections[0] = 2;
+        rope.sections[1] = 5;
+        rope.sections[2] = half - 7;
+    }
     for (int64_t i = 0; i < P * half; i++) {
         double angle = 3 * case_random(&kc);
         cosine.base[i] = (float)cos(angle);
@@ -206,16 +213,18 @@ static void check_rope(bool interleaved, int64_t D, int64_t half)
     double *old = case_double(&x.t), *want = case_double(&x.t), *back = case_double(&x.t);
     for (int64_t i = 0; i < S * B * H; i++)
         for (int64_t k = 0; k < half; k++) {
-            int64_t s = i / H / B, b = i / H % B, row = positions[b * S + s] * half + k;
+            int axis = !sections || k < 2 ? 0 : k < 7 ? 1 : 2;
+            int64_t s = i / H / B, b = i / H % B, row = positions[axis][b * S + s] * half + k;
             int64_t one = i * D + (interleaved ? 2 * k : k);
             int64_t two = one + (interleaved ? 1 : half);
             double c = (double)cosine.base[row], sn = (double)sine.base[row];
             want[one] = old[one] * c - old[two] * sn;
             want[two] = old[two] * c + old[one] * sn;
         }
-    kc.k->rope(&kc.q, x.t, cosine.t, sine.t, positions, interleaved, false);
+    kc.k->rope(&kc.q, x.t, cosine.t, sine.t, &rope);
     case_expect(&x.t, want, "elementwise", "rope");
-    kc.k->rope(&kc.q, x.t, cosine.t, sine.t, positions, interleaved, true);
+    rope.inverse = true;
+    kc.k->rope(&kc.q, x.t, cosine.t, sine.t, &rope);
     case_expect(&x.t, back, "elementwise", "rope and back");
     free(old);
     free(want);
@@ -230,8 +239,9 @@ static void test_rope(void **state)
 {
     (void)state;
     for (int interleaved = 0; interleaved < 2; interleaved++) {
-        check_rope(interleaved, 32, 16);
-        check_rope(interleaved, 50, 11); /* partial, odd */
+        check_rope(interleaved, 32, 16, false);
+        check_rope(interleaved, 50, 11, false); /* partial, odd */
+        check_rope(interleaved, 50, 19, true);
     }
 }
 

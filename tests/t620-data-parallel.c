@@ -97,7 +97,7 @@ static tri_status count_owned(struct tri_session *session, void *arg)
         TRI_CHECK(shard->first % TRI_NORM_BLOCK == 0, session->err, TRI_BUG,
                   "a shard starts inside a block");
         num[0] += shard->value.dims[0];
-        num[1] += shard->counted ? shard->value.dims[0] : 0;
+        num[1] += shard->counted;
     }
     TRI_TRY(tri_group_all_reduce(session->context->all, num, 2, TRI_DTYPE_I64, TRI_REDUCE_SUM));
     if (session->world->rank != 0)

@@ -15,6 +15,8 @@ struct tri_microbatch {
     const int32_t *labels;     /* [b, s], already shifted; < 0: ignored. NULL: no loss wanted */
     const float *weights;      /* [b, s] loss weights, or NULL: 1 where the label is >= 0 */
     const int32_t *positions;  /* [b, s] */
+    /* NULL, or [3, b, s]: time, height and width, which a model with mrope turns by instead */
+    const int32_t *axis_positions;
     const int32_t *segments;   /* [b, s] document number of each position, or NULL: one document */
     const int64_t *sample_ids; /* [b] consumed-sample index, for dropout masks */
     int64_t num_valid;         /* labels >= 0 */

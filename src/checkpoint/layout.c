@@ -32,7 +32,11 @@ static int param_parts(const struct tri_param_spec *spec, struct tri_param_part 
 void tri_layout_local_dims(const struct tri_param_spec *spec, int tp_size, int64_t *rows,
                            int64_t *cols)
 {
-    *rows = param_rows(spec) / (spec->cut_dim == 0 ? tp_size : 1);
+    struct tri_param_part parts[3];
+    int num = spec->cut_dim == 0 ? param_parts(spec, parts) : 0;
+    *rows = spec->cut_dim == 0 ? 0 : param_rows(spec);
+    for (int i = 0; i < num; i++)
+        *rows += tri_part_share(&parts[i], tp_size);
     *cols = param_cols(spec) / (spec->cut_dim == 1 ? tp_size : 1);
 }
 
@@ -45,7 +49,7 @@ bool tri_layout_is_valid(const struct tri_local_range *range)
     struct tri_param_part parts[3];
     int num = param_parts(spec, parts);
     for (int i = 0; i < num && spec->cut_dim == 0; i++)
-        if (parts[i].rows % range->tp_size != 0)
+        if (parts[i].rows * tri_part_copies(&parts[i]) % range->tp_size != 0)
             return false;
     if (spec->cut_dim == 1 && param_cols(spec) % range->tp_size != 0)
         return false;
@@ -65,8 +69,8 @@ static int range_strips(const struct tri_local_range *range, struct strip strips
     int num_parts = param_parts(spec, parts), num = 0;
     int64_t local = 0;
     for (int i = 0; i < num_parts; i++) {
-        int64_t share = parts[i].rows / range->tp_size;
-        int64_t global = parts[i].first + range->tp_rank * share;
+        int64_t share = tri_part_share(&parts[i], range->tp_size);
+        int64_t global = tri_part_first(&parts[i], range->tp_size, range->tp_rank);
         if (num > 0 && strips[num - 1].global + strips[num - 1].rows == global)
             strips[num - 1].rows += share;
         else

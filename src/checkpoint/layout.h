@@ -6,7 +6,7 @@
  *   logical parameter [R, C] (C is 1 for a vector), unpadded
  *     file side   rows [row_first, row_first + rows), stored [rows, C], or [C, rows] when transposed
  *     local side  tensor-parallel rank r of t: its share of every part's rows, shares joined in part
- *                 order (cut_dim 0); columns [r C/t, (r+1) C/t) (cut_dim 1); everything (-1).
+ *                 order (cut_dim 0; several ranks may hold one share, see spec/sizing.h); columns [r C/t, (r+1) C/t) (cut_dim 1); everything (-1).
  *                 Of it the flat elements [first, first + count). Rows past R are padding: in
  *                 no file, zero in memory.
  *

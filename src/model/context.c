@@ -18,6 +18,35 @@ static tri_status make_group(struct tri_context *context, const char *name, tri_
     return status;
 }
 
+tri_group *tri_context_shared_heads(const struct tri_context *context, int64_t copies)
+{
+    for (int i = 0; i < context->num_shared_heads; i++)
+        if (context->shared_heads[i]->size == copies)
+            return context->shared_heads[i];
+    return NULL;
+}
+
+/* Layers with fewer key/value heads than tp ranks: neighbours hold the same ones. */
+static tri_status make_shared_heads(struct tri_context *context)
+{
+    const tri_group *tp = context->tp;
+    for (int i = 0; i < context->plan->num_params; i++) {
+        int64_t first_row;
+        int copies = (int)tri_param_copies(context->plan->params[i].spec, tp->size, &first_row);
+        if (copies == 1 || tri_context_shared_heads(context, copies))
+            continue;
+        TRI_CHECK(context->num_shared_heads < TRI_MAX_SHARED_HEADS, context->err, TRI_UNSUPPORTED,
+                  "layers have more than %d different numbers of key/value heads below "
+                  "'tensor_model_parallel_size' %d; use a smaller one",
+                  TRI_MAX_SHARED_HEADS, tp->size);
+        TRI_TRY(tri_group_create(context->world, "shared_heads",
+                                 &tp->ranks[tp->rank / copies * copies], copies,
+                                 &context->shared_heads[context->num_shared_heads]));
+        context->num_shared_heads++;
+    }
+    return TRI_OK;
+}
+
 static tri_status make_groups(struct tri_context *context)
 {
     TRI_TRY(make_group(context, "tp", TRI_AXES(TRI_AXIS_TP), &context->tp));
@@ -28,6 +57,7 @@ static tri_status make_groups(struct tri_context *context)
                        TRI_AXES(TRI_AXIS_TP) | TRI_AXES(TRI_AXIS_CP) | TRI_AXES(TRI_AXIS_DP) |
                            TRI_AXES(TRI_AXIS_PP),
                        &context->all));
+    TRI_TRY(make_shared_heads(context));
     if (!context->placement->tied_exchange)
         return TRI_OK;
     int ranks[2];
@@ -82,6 +112,8 @@ void tri_context_destroy(struct tri_context **result)
     for (int i = 0; i < TRI_NUM_ARENAS; i++)
         tri_storage_destroy(&context->arena[i]);
     tri_group_destroy(&context->embd);
+    for (int i = 0; i < TRI_MAX_SHARED_HEADS; i++)
+        tri_group_destroy(&context->shared_heads[i]);
     tri_group_destroy(&context->all);
     tri_group_destroy(&context->dp);
     tri_group_destroy(&context->pp);

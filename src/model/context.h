@@ -11,6 +11,8 @@
 #include "placement/plan.h"
 #include "tensor/storage.h"
 
+enum { TRI_MAX_SHARED_HEADS = 8 };
+
 struct tri_context {
     tri_error *err;
     tri_world *world;
@@ -24,6 +26,9 @@ struct tri_context {
     int num_kernels;
     const struct tri_kernels *update; /* for gradients and the optimizer: the fastest of them */
     tri_group *tp, *pp, *dp, *all;
+    /* tp ranks that hold the same key/value heads, one group per number of them that a layer has. */
+    tri_group *shared_heads[TRI_MAX_SHARED_HEADS];
+    int num_shared_heads;
     tri_group *embd; /* NULL unless this rank holds a copy of an exchanged table */
     tri_storage *arena[TRI_NUM_ARENAS];
 };
@@ -46,6 +51,8 @@ tri_status tri_context_create(const struct tri_context_request *request,
 /* Collective over the world only in that all ranks do it. */
 void tri_context_destroy(struct tri_context **context);
 
+/* The group of those tp ranks, copies of them, that hold the same key/value heads; NULL: no such. */
+tri_group *tri_context_shared_heads(const struct tri_context *context, int64_t copies);
 /* Address of copy number copy of plan row number row. */
 void *tri_context_row(const struct tri_context *context, int row, int copy);
 /* Address of the row of owner and name, which the plan must have. */

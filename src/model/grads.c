@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Gradients after backward: buckets over dp, partial sums over tp, the tied table over embd; and
+ * Gradients after backward: buckets over dp, partial sums over tp, shared key/value heads over the ranks
+ * that hold them, the tied table over embd; and
  * values made whole after the optimizer. With sharding only this rank's shard of a bucket is
  * meaningful once reduced; sums over tp and embd may run over more, since the layout is the same on
  * all their members.
@@ -76,6 +77,24 @@ static tri_status sum_over_tp(struct tri_model *model)
     return TRI_OK;
 }
 
+/* Key/value heads that several tp ranks hold: each saw the gradient of its own queries. */
+static tri_status sum_over_shared_heads(struct tri_model *model)
+{
+    struct tri_context *context = model->context;
+    for (int i = 0; context->num_shared_heads > 0 && i < model->num_params; i++) {
+        struct tri_param *param = &model->params[i];
+        int64_t rows = param->spec->local_dims[0], first;
+        int64_t copies = tri_param_copies(param->spec, context->tp->size, &first);
+        if (copies == 1)
+            continue;
+        int64_t columns = param->plan->elements / rows;
+        TRI_TRY(tri_group_all_reduce(tri_context_shared_heads(context, copies),
+                                     tri_tensor_f32(&param->grad) + first * columns,
+                                     (rows - first) * columns, TRI_DTYPE_F32, TRI_REDUCE_SUM));
+    }
+    return TRI_OK;
+}
+
 static tri_status exchange_tied(struct tri_model *model)
 {
     struct tri_context *context = model->context;
@@ -95,6 +114,7 @@ tri_status tri_model_finish_grads(struct tri_model *model)
 {
     TRI_TRY(end_reductions(model));
     TRI_TRY(sum_over_tp(model));
+    TRI_TRY(sum_over_shared_heads(model));
     return exchange_tied(model);
 }
 

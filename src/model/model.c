@@ -29,13 +29,13 @@ static bool shard_of(const struct tri_model *model, const struct tri_bucket_plan
         .first = first - offset,
         .value = tri_tensor_f32_1d(tri_tensor_f32(&param->value) + (first - offset), last - first),
         .state = state + (first - bucket->shard_offset),
-        .counted = param->plan->counted,
+        .counted = min64(max64(param->plan->counted - (first - offset), 0), last - first),
     };
     shard->grad = tri_tensor_f32_1d(tri_tensor_f32(&param->grad) + (first - offset), last - first);
     /* Without sharding every dp rank owns all of a bucket; it counts on the first of them. */
     bool sharded = bucket->shard_elements != bucket->elements;
     if (!sharded && model->context->dp->rank != 0)
-        shard->counted = false;
+        shard->counted = 0;
     return true;
 }
 

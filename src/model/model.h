@@ -21,7 +21,7 @@ struct tri_shard {
     int64_t first;                 /* element of the local tensor; a multiple of TRI_NORM_BLOCK */
     struct tri_tensor value, grad; /* one-dimensional */
     int64_t state;                 /* element in each moment of the OPTIM arena */
-    bool counted;                  /* in norms */
+    int64_t counted;               /* leading elements that count in norms */
 };
 
 struct tri_model {

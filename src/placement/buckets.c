@@ -18,6 +18,15 @@ static int64_t param_elements(const struct tri_param_spec *spec)
     return spec->local_dims[0] * (spec->num_dims > 1 ? spec->local_dims[1] : 1);
 }
 
+static int64_t param_counted(const struct tri_param_spec *spec, const struct tri_bucket_rule *rule)
+{
+    int64_t elements = param_elements(spec), first;
+    int64_t copies = tri_param_copies(spec, rule->tp, &first);
+    if (spec->tied_copy || (spec->cut_dim < 0 && rule->tp_rank != 0))
+        return 0;
+    return rule->tp_rank % copies == 0 ? elements : elements / spec->local_dims[0] * first;
+}
+
 /* The walk over a slice's parameters: each gets the number of its bucket. */
 struct bucket_walk {
     const struct tri_bucket_rule *rule;
@@ -46,7 +55,7 @@ static void walk_put(struct bucket_walk *walk, const struct tri_param_spec *spec
         .unit = unit,
         .bucket = bucket,
         .elements = elements,
-        .counted = !spec->tied_copy && (spec->cut_dim >= 0 || walk->rule->tp_rank == 0),
+        .counted = param_counted(spec, walk->rule),
     };
 }
 
@@ -146,6 +155,7 @@ struct tri_bucket_rule tri_bucket_rule_of(const struct tri_placement *placement,
         .bucket_size = size,
         .dp = placement->dp,
         .dp_rank = dp * grid->size[TRI_AXIS_CP] + cp,
+        .tp = grid->size[TRI_AXIS_TP],
         .tp_rank = tri_grid_coordinate(grid, rank, TRI_AXIS_TP),
         .sharded = placement->config.use_distributed_optimizer,
         .tied_exchange = placement->tied_exchange,

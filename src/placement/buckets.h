@@ -17,7 +17,7 @@
 struct tri_bucket_rule {
     int64_t bucket_size; /* elements */
     int dp, dp_rank;
-    int tp_rank;
+    int tp, tp_rank;
     bool sharded;
     bool tied_exchange;
 };

@@ -111,9 +111,10 @@ struct tri_param_plan {
     int bucket;       /* of this rank, over all slices */
     int64_t offset;   /* in PARAMS and GRADS, a multiple of TRI_NORM_BLOCK */
     int64_t elements; /* of the local tensor */
-    /* In norms and parameter counts on this rank: false for the tied copy, and for tensors that
-       every tp rank holds (cut_dim -1) unless the tp coordinate is 0. */
-    bool counted;
+    /* Leading elements that count in norms and parameter counts on this rank, and that it writes: none
+       of the tied copy, none of what every tp rank holds (cut_dim -1) unless the tp coordinate is 0, of a
+       share that several ranks hold only on the first of them. */
+    int64_t counted;
 };
 
 struct tri_bucket_plan {

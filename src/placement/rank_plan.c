@@ -18,7 +18,7 @@ static int64_t param_real_elements(const struct tri_param_plan *param, int tp_ra
 {
     const struct tri_param_spec *spec = param->spec;
     if (spec->cut_dim != 0 || spec->padded_rows == spec->dims[0])
-        return param->elements;
+        return param->counted;
     int64_t columns = spec->local_dims[0] ? param->elements / spec->local_dims[0] : 0;
     int64_t rows = spec->dims[0] - tp_rank * spec->local_dims[0];
     if (rows < 0)
@@ -44,7 +44,7 @@ static void rank_plan_append(struct tri_rank_plan *plan, const struct tri_bucket
         *param = list->params[i];
         param->bucket += plan->num_buckets;
         param->offset += offset;
-        if (param->counted)
+        if (param->counted > 0)
             plan->local_parameters += param_real_elements(param, plan->coordinate[TRI_AXIS_TP]);
     }
     plan->num_params += list->num_params;

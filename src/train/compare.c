@@ -275,10 +275,12 @@ static tri_status param_norm(struct comparison *comparison, double *norm)
     void *workspace = tri_context_row_named(context, "optimizer", "workspace");
     struct tri_exact_sum sum;
     tri_exact_sum_init(&sum);
-    for (int i = 0; i < session->model->num_shards; i++)
-        if (session->model->shards[i].counted)
-            context->update->sum_squares(&context->queue, &sum, session->model->shards[i].value,
-                                         1.0, workspace);
+    for (int i = 0; i < session->model->num_shards; i++) {
+        const struct tri_shard *shard = &session->model->shards[i];
+        struct tri_tensor counted = tri_tensor_slice(&shard->value, 0, 0, shard->counted);
+        if (shard->counted > 0)
+            context->update->sum_squares(&context->queue, &sum, counted, 1.0, workspace);
+    }
     tri_exact_sum_normalise(&sum);
     TRI_TRY(tri_group_all_reduce(context->all, sum.limb, TRI_EXACT_SUM_LIMBS, TRI_DTYPE_I64,
                                  TRI_REDUCE_SUM));

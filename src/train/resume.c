@@ -53,27 +53,28 @@ static tri_status list_model(tri_session_state *state)
     return TRI_OK;
 }
 
-/* Tied copies and what every tp rank holds are written once. */
-static bool may_write(const tri_session_state *state, const struct tri_param_spec *spec)
-{
-    return !spec->tied_copy && (spec->cut_dim >= 0 || state->session->context->tp->rank == 0);
-}
-
+/* Elements [first, end) of the local tensor, of which data is the first. Those that count on this rank
+   are written by it, those that another rank has as well by that one. */
 static void add_piece(const tri_session_state *state, struct tri_state_list *list,
-                      const struct tri_param_spec *spec, int64_t first, int64_t end, float *data,
+                      const struct tri_param_plan *param, int64_t first, int64_t end, float *data,
                       bool writes)
 {
     if (first >= end)
         return;
+    if (first < param->counted && param->counted < end) {
+        add_piece(state, list, param, first, param->counted, data, writes);
+        add_piece(state, list, param, param->counted, end, data + (param->counted - first), writes);
+        return;
+    }
     struct tri_state_tensor *pieces = (struct tri_state_tensor *)list->tensors;
     pieces[list->num++] = (struct tri_state_tensor){
-        .spec = spec,
+        .spec = param->spec,
         .tp_rank = state->session->context->tp->rank,
         .tp_size = state->session->context->tp->size,
         .first = first,
         .count = end - first,
         .data = data,
-        .writes = writes && may_write(state, spec),
+        .writes = writes && first < param->counted,
     };
 }
 
@@ -91,15 +92,15 @@ static tri_status list_params(tri_session_state *state, struct tri_state_list *l
 {
     const struct tri_model *model = state->session->model;
     const tri_group *dp = state->session->context->dp;
-    TRI_TRY(start_list(state, list, 3 * model->num_params));
+    TRI_TRY(start_list(state, list, 4 * model->num_params));
     for (int i = 0; i < model->num_params; i++) {
         const struct tri_param *param = &model->params[i];
         float *data = tri_tensor_f32(&param->value);
         int64_t n = param->plan->elements;
         int64_t first = n * dp->rank / dp->size, end = n * (dp->rank + 1) / dp->size;
-        add_piece(state, list, param->spec, 0, first, data, false);
-        add_piece(state, list, param->spec, first, end, data + first, true);
-        add_piece(state, list, param->spec, end, n, data + end, false);
+        add_piece(state, list, param->plan, 0, first, data, false);
+        add_piece(state, list, param->plan, first, end, data + first, true);
+        add_piece(state, list, param->plan, end, n, data + end, false);
     }
     return TRI_OK;
 }
@@ -111,12 +112,12 @@ static tri_status list_shards(tri_session_state *state, struct tri_state_list *l
     struct tri_session *session = state->session;
     const struct tri_model *model = session->model;
     bool sharded = session->placement->config.use_distributed_optimizer;
-    TRI_TRY(start_list(state, list, model->num_shards));
+    TRI_TRY(start_list(state, list, 2 * model->num_shards));
     for (int i = 0; i < model->num_shards; i++) {
         const struct tri_shard *shard = &model->shards[i];
         float *data = moment < 0 ? tri_tensor_f32(&shard->grad)
                                  : tri_optimizer_moment(model, moment, shard->state);
-        add_piece(state, list, shard->param->spec, shard->first,
+        add_piece(state, list, shard->param->plan, shard->first,
                   shard->first + shard->value.dims[0], data,
                   sharded || session->context->dp->rank == 0);
     }
@@ -191,8 +192,8 @@ static tri_status save_texts(tri_session_state *state, struct tri_checkpoint_sav
 {
     struct tri_session *session = state->session;
     char *options = NULL, *config_json = NULL;
-    TRI_TRY(tri_tokenizer_files(session->config.data.tokenizer, state->arena, session->err, &save->copies,
-                                &save->num_copies));
+    TRI_TRY(tri_tokenizer_files(session->config.data.tokenizer, state->arena, session->err,
+                                &save->copies, &save->num_copies));
     TRI_TRY(tri_hf_config_write(state->model.family->config, &session->spec->shape, "float32", NULL,
                                 session->err, &config_json));
     tri_status status = options_text(state, &options);

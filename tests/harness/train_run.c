@@ -234,7 +234,7 @@ tri_status train_gather(struct tri_session *session, const struct train_result *
     for (int s = 0; s < session->model->num_shards; s++) {
         const struct tri_shard *shard = &session->model->shards[s];
         const float *from = tri_tensor_f32(what == TRAIN_VALUES ? &shard->value : &shard->grad);
-        for (int64_t i = 0; shard->counted && i < shard->value.dims[0]; i++) {
+        for (int64_t i = 0; i < shard->counted; i++) {
             int64_t element = whole_element(session, result, shard->param->spec, shard->first + i);
             if (element >= 0)
                 whole[element] = what == TRAIN_VALUES ? from[i] : from[i] * factor;
