@@ -148,11 +148,14 @@ static tri_status load_slot(tri_executor *executor, const struct tri_action *act
 static tri_status apply_loss(tri_executor *executor, struct slot_state *state,
                              struct tri_slot *slot, tri_loss_fn *loss)
 {
+    const struct tri_execution *execution = executor->execution;
     struct tri_microbatch *microbatch = &state->microbatch;
-    float *weights = slot->token_loss + microbatch->rows * microbatch->length;
-    TRI_TRY(loss(executor->model->hooks.user, microbatch, slot->token_loss, weights,
-                 &slot->loss[TRI_LOSS_LM]));
+    struct tri_loss_term *term = &slot->loss[TRI_LOSS_LM];
+    float *weights = state->loss_room + microbatch->rows * microbatch->length;
+    TRI_TRY(loss(executor->model->hooks.user, microbatch, slot->token_loss, weights, term));
     microbatch->weights = weights;
+    if (execution->mean_over > 0) /* the loss has a count of its own */
+        slot->seed = (float)(1.0 / ((term->count > 0 ? term->count : 1.0) * execution->mean_over));
     return TRI_OK;
 }
 
