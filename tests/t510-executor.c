@@ -108,6 +108,10 @@ static const struct {
     {4, 8, {.pp = 4}},
     {4, 8, {.pp = 2, .vpp = 2}},
     {4, 8, {.pp = 2, .vpp = 2, .schedule = "interleaved", .configure = groups_of_four}},
+    /* Layers that stages do not divide. */
+    {7, 4, {.pp = 2}},
+    {10, 4, {.pp = 3}},
+    {30, 1, {.pp = 4}},
     {8, 8, {.pp = 4, .vpp = 2}},
     {6, 6, {.pp = 3, .vpp = 2}},
     {4, 4, {.pp = 2, .schedule = zero_bubble}},

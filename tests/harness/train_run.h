@@ -15,7 +15,7 @@ const char *train_model_name(enum train_model model);
 /* TRAIN_NUM_MODELS when no model is called name. */
 enum train_model train_model_find(const char *name);
 
-enum { TRAIN_MAX_STEPS = 20, TRAIN_MAX_TENSORS = 128 };
+enum { TRAIN_MAX_STEPS = 20, TRAIN_MAX_TENSORS = 400 };
 
 /* Bounds between two grids, relative. */
 #define TRAIN_FIRST_LOSS 1e-6
