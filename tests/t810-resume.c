@@ -365,8 +365,11 @@ static void a_missing_checkpoint_is_said(void **state)
     const struct train_way way = {.model = TRAIN_LLAMA, .layers = 1, .pp = 2};
     const char *out = path_of("out");
     struct part none = {.way = &way, .load = path_of("nothing"), .until = 1};
+    expect_refused(&none, "leave out --load to start anew");
+    none.save = none.load;
     part_run(&none);
     assert_false(none.found);
+    remove_tree(none.load);
     none.change = exit_on_missing;
     expect_refused(&none, "exit_on_missing_checkpoint is set");
 

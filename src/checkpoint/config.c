@@ -46,7 +46,8 @@ static const struct tri_option rows[] = {
      .type = TRI_OPTION_BOOL,
      .offset = FIELD(exit_on_missing_checkpoint),
      .default_text = "false",
-     .help = "fail where load has no checkpoint instead of starting anew"},
+     .help =
+         "fail where load and save are one folder without a checkpoint, instead of starting anew"},
     {.name = "max_shard_size_gb",
      .type = TRI_OPTION_DOUBLE,
      .offset = FIELD(max_shard_size_gb),

@@ -118,7 +118,7 @@ tri_status tri_checkpoint_find_step(const char *folder, int64_t iteration, tri_a
         TRI_TRY(locate_list(folder, arena, err, &list, &num));
         return tri_error_add(
             err, TRI_INVALID, "there is no checkpoint of iteration %lld in '%s'; there %s %s",
-            (long long)iteration, folder, num == 1 ? "is" : "are", num > 0 ? list : "are none");
+            (long long)iteration, folder, num == 1 ? "is" : "are", num > 0 ? list : "none");
     }
     TRI_TRY(locate_check(publish.target, arena, err));
     *dir = publish.target;

@@ -256,7 +256,8 @@ static bool is_model(const char *path)
     return access(file, F_OK) == 0;
 }
 
-/* The directory that the options name; NULL: start anew. */
+/* The directory that the options name; NULL: start anew, which a run does that saves where it loads from and
+   has saved nothing yet. */
 static tri_status find_dir(tri_session_state *state, const char **dir, bool *is_run)
 {
     const struct tri_checkpoint_config *config = &state->session->config.checkpoint;
@@ -267,11 +268,14 @@ static tri_status find_dir(tri_session_state *state, const char **dir, bool *is_
         return TRI_OK;
     if (config->ckpt_step != TRI_UNSET)
         TRI_TRY(tri_checkpoint_find_step(config->load, config->ckpt_step, state->arena, err, dir));
-    else if (is_model(config->load))
-        *dir = config->load;
     else
         TRI_TRY(tri_checkpoint_find_latest(config->load, state->arena, err, dir));
+    if (!*dir && is_model(config->load))
+        *dir = config->load;
     if (!*dir) {
+        TRI_CHECK(strcmp(config->load, config->save) == 0, err, TRI_IO,
+                  "'%s' holds no checkpoint and no model; leave out --load to start anew",
+                  config->load);
         TRI_CHECK(!config->exit_on_missing_checkpoint, err, TRI_IO,
                   "'%s' holds no checkpoint, and exit_on_missing_checkpoint is set", config->load);
         return TRI_OK;
