@@ -11,8 +11,8 @@
  *   SAVE/.tmp-iter_0000500/       the same while it is being written
  *
  * A visible directory is complete: it is written under the temporary name, synced, and renamed;
- * `latest` is replaced after that. Weight files, index, moments and checksums are the same bytes on
- * every grid.
+ * `latest` is replaced after that. Weight files, index and moments are the same bytes on every
+ * grid; the state names the options, which differ.
  */
 #pragma once
 

@@ -66,7 +66,9 @@ static bool row_applies(const struct tri_file_tensor *row, const struct tri_para
         return false;
     *tensor = disk_tensor_of(spec, param);
     tensor->transposed = row->transposed;
-    if (row->part) {
+    if (row->part && strcmp(row->part, TRI_PART_INTERLEAVED) == 0) {
+        tensor->interleaved = spec;
+    } else if (row->part) {
         int i = 0;
         while (i < spec->num_parts && strcmp(spec->parts[i].name, row->part) != 0)
             i++;

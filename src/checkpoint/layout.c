@@ -2,6 +2,8 @@
 /* Tiles between file tensors and local ranges; the picture is in layout.h. */
 #include "checkpoint/layout.h"
 
+#include "base/check.h"
+
 /* Consecutive local rows that are consecutive rows of the logical parameter. */
 struct strip {
     int64_t local, global, rows;
@@ -123,7 +125,7 @@ static void add_block(struct tri_tile *tiles, int *num, const struct window *w,
         add_tile(tiles, num,
                  (struct tri_tile){.num = c1 - c0,
                                    .count = hi - lo + 1,
-                                   .file = col * disk->rows + row,
+                                   .file = disk->file_first + col * disk->rows + row,
                                    .file_pitch = disk->rows,
                                    .local = local,
                                    .local_pitch = 1,
@@ -132,7 +134,7 @@ static void add_block(struct tri_tile *tiles, int *num, const struct window *w,
         add_tile(tiles, num,
                  (struct tri_tile){.num = hi - lo + 1,
                                    .count = c1 - c0,
-                                   .file = row * disk->cols + col,
+                                   .file = disk->file_first + row * disk->cols + col,
                                    .file_pitch = disk->cols,
                                    .local = local,
                                    .local_pitch = w->cols,
@@ -171,9 +173,40 @@ static void add_columns(struct tri_tile *tiles, int *num, const struct window *w
     }
 }
 
+static int64_t interleaved_groups(const struct tri_param_spec *spec)
+{
+    const struct tri_param_part *last = &spec->parts[spec->num_parts - 1];
+    return last->rows / (last->unit > 0 ? last->unit : 1);
+}
+
+int64_t tri_layout_num_pieces(const struct tri_disk_tensor *disk)
+{
+    const struct tri_param_spec *spec = disk->interleaved;
+    return spec ? spec->num_parts * interleaved_groups(spec) : 1;
+}
+
+struct tri_disk_tensor tri_layout_piece(const struct tri_disk_tensor *disk, int64_t i)
+{
+    struct tri_disk_tensor piece = *disk;
+    const struct tri_param_spec *spec = disk->interleaved;
+    if (!spec)
+        return piece;
+    int64_t groups = interleaved_groups(spec), group = i / spec->num_parts;
+    int part = (int)(i % spec->num_parts);
+    int64_t file_row = group * (spec->dims[0] / groups);
+    for (int p = 0; p < part; p++)
+        file_row += spec->parts[p].rows / groups;
+    piece.interleaved = NULL;
+    piece.rows = spec->parts[part].rows / groups;
+    piece.row_first = spec->parts[part].first + group * piece.rows;
+    piece.file_first = file_row * disk->cols;
+    return piece;
+}
+
 int tri_layout_tiles(const struct tri_local_range *range, const struct tri_disk_tensor *disk,
                      struct tri_tile tiles[TRI_MAX_TILES])
 {
+    TRI_ASSERT(!disk->interleaved);
     if (range->count == 0)
         return 0;
     int64_t local_rows, cols, last = range->first + range->count - 1;
@@ -209,11 +242,14 @@ int tri_layout_tiles(const struct tri_local_range *range, const struct tri_disk_
 
 int64_t tri_layout_shared(const struct tri_local_range *range, const struct tri_disk_tensor *disk)
 {
-    struct tri_tile tiles[TRI_MAX_TILES];
-    int num = tri_layout_tiles(range, disk, tiles);
     int64_t elements = 0;
-    for (int i = 0; i < num; i++)
-        elements += tiles[i].num * tiles[i].count;
+    for (int64_t p = 0; p < tri_layout_num_pieces(disk); p++) {
+        struct tri_disk_tensor piece = tri_layout_piece(disk, p);
+        struct tri_tile tiles[TRI_MAX_TILES];
+        int num = tri_layout_tiles(range, &piece, tiles);
+        for (int i = 0; i < num; i++)
+            elements += tiles[i].num * tiles[i].count;
+    }
     return elements;
 }
 

@@ -26,6 +26,10 @@ struct tri_disk_tensor {
     int64_t row_first, rows; /* of the logical parameter */
     int64_t cols;            /* C */
     bool transposed;
+    /* Not NULL: the rows of this parameter's parts alternate in the file, group by group; what else is here
+       speaks of single pieces, which tri_layout_piece() gives. */
+    const struct tri_param_spec *interleaved;
+    int64_t file_first; /* of a piece: elements in front of it */
     int num_dims;
     int64_t dims[2]; /* as stored */
     int64_t elements;
@@ -52,7 +56,10 @@ struct tri_tile {
 
 #define TRI_MAX_TILES 9
 
-/* The tiles that disk and range share, in file order within each part; returns their number. */
+/* A tensor that is interleaved is made of num pieces, rows that lie together on both sides; others of 1. */
+int64_t tri_layout_num_pieces(const struct tri_disk_tensor *disk);
+struct tri_disk_tensor tri_layout_piece(const struct tri_disk_tensor *disk, int64_t i);
+/* The tiles that disk, a piece, and range share, in file order within each part; returns their number. */
 int tri_layout_tiles(const struct tri_local_range *range, const struct tri_disk_tensor *disk,
                      struct tri_tile tiles[TRI_MAX_TILES]);
 /* Number of elements that they share. */

@@ -138,10 +138,13 @@ tri_status tri_transfer_write(const struct tri_transfer *transfer, int fd, const
                               const struct tri_disk_tensor *disk,
                               const struct tri_local_range *range, const float *data, uint64_t *sum)
 {
-    struct tri_tile tiles[TRI_MAX_TILES];
-    int num = tri_layout_tiles(range, disk, tiles);
-    for (int i = 0; i < num; i++)
-        TRI_TRY(write_tile(transfer, fd, path, &tiles[i], disk->begin, data, sum));
+    for (int64_t p = 0; p < tri_layout_num_pieces(disk); p++) {
+        struct tri_disk_tensor piece = tri_layout_piece(disk, p);
+        struct tri_tile tiles[TRI_MAX_TILES];
+        int num = tri_layout_tiles(range, &piece, tiles);
+        for (int i = 0; i < num; i++)
+            TRI_TRY(write_tile(transfer, fd, path, &tiles[i], disk->begin, data, sum));
+    }
     return TRI_OK;
 }
 
@@ -237,9 +240,12 @@ tri_status tri_transfer_read(const struct tri_transfer *transfer, int fd, const 
                              enum tri_dtype dtype, const struct tri_disk_tensor *disk,
                              const struct tri_local_range *range, float *data, uint64_t *sum)
 {
-    struct tri_tile tiles[TRI_MAX_TILES];
-    int num = tri_layout_tiles(range, disk, tiles);
-    for (int i = 0; i < num; i++)
-        TRI_TRY(read_tile(transfer, fd, path, dtype, &tiles[i], disk->begin, data, sum));
+    for (int64_t p = 0; p < tri_layout_num_pieces(disk); p++) {
+        struct tri_disk_tensor piece = tri_layout_piece(disk, p);
+        struct tri_tile tiles[TRI_MAX_TILES];
+        int num = tri_layout_tiles(range, &piece, tiles);
+        for (int i = 0; i < num; i++)
+            TRI_TRY(read_tile(transfer, fd, path, dtype, &tiles[i], disk->begin, data, sum));
+    }
     return TRI_OK;
 }

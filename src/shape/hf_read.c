@@ -67,7 +67,8 @@ static void reader_set(struct reader *reader, const struct tri_hf_key *key, cons
 static void reader_field(struct reader *reader, const struct tri_hf_key *key, const json_t *value)
 {
     struct tri_hf_field field = tri_hf_field_find(&reader->config, key->option);
-    bool may_be_null = key->default_json && strcmp(key->default_json, "null") == 0;
+    bool may_be_null = key->kind == TRI_HF_FIELD_OR_NULL ||
+                       (key->default_json && strcmp(key->default_json, "null") == 0);
     char text[VALUE_TEXT];
     if (json_is_null(value) && may_be_null)
         return;
@@ -95,9 +96,10 @@ static void reader_activation(struct reader *reader, const struct tri_hf_key *ke
 {
     const char *name = json_string_value(value);
     const char *choice = name ? tri_hf_activation_choice(name) : NULL;
-    if (choice)
+    if (choice) {
         reader_set(reader, key, choice);
-    else
+        json_object_set(reader->extra, key->name, (json_t *)value); /* one of several spellings */
+    } else
         reader_wrong_type(reader, key->name, value, tri_hf_activation_list());
 }
 
@@ -191,7 +193,7 @@ static const json_t *reader_rope_theta(struct reader *reader, const char *key)
         found = NULL;
     for (int i = 0; i < 2; i++) {
         const json_t *object = json_object_get(reader->root, objects[i]);
-        const json_t *theta = json_object_get(object, key);
+        const json_t *theta = json_object_get(object, "rope_theta");
         if (!theta || json_is_null(theta))
             continue;
         if (found && !tri_hf_json_equal(found, theta)) {

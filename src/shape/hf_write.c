@@ -98,6 +98,15 @@ static bool is_derived(const struct tri_gpt_config *config, const char *option)
     return before == after;
 }
 
+/* The name of a nonlinearity, as it was spelled before if that still says the same. */
+static json_t *write_activation(const char *choice, const json_t *before)
+{
+    const char *name = json_string_value(before);
+    const char *same = name ? tri_hf_activation_choice(name) : NULL;
+    bool is_same = same && strcmp(same, choice) == 0;
+    return json_string(is_same ? name : tri_hf_activation_name(choice));
+}
+
 /* The value of key for config; a new reference. before is what the extra keys hold under its name. */
 static json_t *write_key(const struct tri_hf_key *key, struct tri_gpt_config *config,
                          const json_t *before)
@@ -109,7 +118,9 @@ static json_t *write_key(const struct tri_hf_key *key, struct tri_gpt_config *co
     json_t *value = NULL;
     switch (key->kind) {
     case TRI_HF_FIELD_OR_NULL:
-        return is_derived(config, key->option) ? json_null() : write_field(&field);
+        if (field.row->type == TRI_OPTION_INT && is_derived(config, key->option))
+            return json_null();
+        return write_field(&field);
     case TRI_HF_FIELD:
     case TRI_HF_ROPE_THETA:
         return write_field(&field);
@@ -118,7 +129,7 @@ static json_t *write_key(const struct tri_hf_key *key, struct tri_gpt_config *co
         return json_is_true(value) ? json_false() : json_true();
     case TRI_HF_ACTIVATION:
         tri_option_format(field.row, field.base, choice, sizeof(choice));
-        return json_string(tri_hf_activation_name(choice));
+        return write_activation(choice, before);
     case TRI_HF_TOKEN:
         value = write_field(&field);
         if (json_is_array(before) && json_equal(json_array_get(before, 0), value)) {

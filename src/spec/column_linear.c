@@ -38,7 +38,8 @@ static void column_linear_params(struct tri_sizer *sizer,
             (struct tri_param_part){.name = part->name,
                                     .first = first,
                                     .rows = part->rows,
-                                    .copies = tri_split_copies(part->rows / part->unit, tp)};
+                                    .copies = tri_split_copies(part->rows / part->unit, tp),
+                                    .unit = part->unit};
         first += params->parts[i].rows;
         weight.num_parts = i + 1;
     }

@@ -9,6 +9,10 @@
 #include "shape/hf_config.h"
 #include "spec/module_spec.h"
 
+/* All parts, group by group: for every unit of the last one (a head of v) its share of each part's rows (the
+   heads of q that go with it, one of k, one of v). */
+#define TRI_PART_INTERLEAVED "*"
+
 /*
  * One file tensor. "{}" stands for the 0-based layer number in both names. A row applies when the model has
  * the logical parameter (a bias row of a model without biases is not expected in the file).
@@ -16,8 +20,9 @@
 struct tri_file_tensor {
     const char *file;    /* name in the safetensors files */
     const char *logical; /* logical parameter name */
-    const char *part; /* the part of it ("q", "gate") that the file tensor holds; NULL: all of it */
-    bool transposed;  /* the file holds [in, out] where the parameter is [out, in] */
+    /* The part of it ("q", "gate") that the file tensor holds; NULL: all of it; or TRI_PART_INTERLEAVED. */
+    const char *part;
+    bool transposed; /* the file holds [in, out] where the parameter is [out, in] */
 };
 
 struct tri_family {
@@ -34,7 +39,7 @@ struct tri_family {
 
 /* By name or by config.json's model_type; NULL if unknown. */
 const struct tri_family *tri_family_find(const char *name);
-/* "gpt2 or llama", for messages. */
+/* "gpt2, llama, ...", for messages. */
 const char *tri_family_list(void);
 /* The i-th row, NULL past the end. */
 const struct tri_family *tri_family_get(int i);

@@ -45,20 +45,23 @@ static const struct tri_hf_family config = {
 
 #define FILE_LAYER "model.layers.{}."
 #define LAYER      "decoder.layers.{}."
-#define QKV        LAYER "self_attention.linear_qkv."
+#define ATTENTION  LAYER "self_attention."
 #define FC1        LAYER "mlp.linear_fc1."
 
-static const struct tri_file_tensor tensors[] = {
+/* With the norms of heads that later families have. */
+const struct tri_file_tensor tri_llama_tensors[TRI_NUM_LLAMA_TENSORS] = {
     {"model.embed_tokens.weight", "embedding.word_embeddings.weight", NULL, false},
     {FILE_LAYER "input_layernorm.weight", LAYER "input_layernorm.weight", NULL, false},
-    {FILE_LAYER "self_attn.q_proj.weight", QKV "weight", "q", false},
-    {FILE_LAYER "self_attn.k_proj.weight", QKV "weight", "k", false},
-    {FILE_LAYER "self_attn.v_proj.weight", QKV "weight", "v", false},
-    {FILE_LAYER "self_attn.q_proj.bias", QKV "bias", "q", false},
-    {FILE_LAYER "self_attn.k_proj.bias", QKV "bias", "k", false},
-    {FILE_LAYER "self_attn.v_proj.bias", QKV "bias", "v", false},
-    {FILE_LAYER "self_attn.o_proj.weight", LAYER "self_attention.linear_proj.weight", NULL, false},
-    {FILE_LAYER "self_attn.o_proj.bias", LAYER "self_attention.linear_proj.bias", NULL, false},
+    {FILE_LAYER "self_attn.q_proj.weight", ATTENTION "linear_qkv.weight", "q", false},
+    {FILE_LAYER "self_attn.k_proj.weight", ATTENTION "linear_qkv.weight", "k", false},
+    {FILE_LAYER "self_attn.v_proj.weight", ATTENTION "linear_qkv.weight", "v", false},
+    {FILE_LAYER "self_attn.q_proj.bias", ATTENTION "linear_qkv.bias", "q", false},
+    {FILE_LAYER "self_attn.k_proj.bias", ATTENTION "linear_qkv.bias", "k", false},
+    {FILE_LAYER "self_attn.v_proj.bias", ATTENTION "linear_qkv.bias", "v", false},
+    {FILE_LAYER "self_attn.q_norm.weight", ATTENTION "q_layernorm.weight", NULL, false},
+    {FILE_LAYER "self_attn.k_norm.weight", ATTENTION "k_layernorm.weight", NULL, false},
+    {FILE_LAYER "self_attn.o_proj.weight", ATTENTION "linear_proj.weight", NULL, false},
+    {FILE_LAYER "self_attn.o_proj.bias", ATTENTION "linear_proj.bias", NULL, false},
     {FILE_LAYER "post_attention_layernorm.weight", LAYER "pre_mlp_layernorm.weight", NULL, false},
     {FILE_LAYER "mlp.gate_proj.weight", FC1 "weight", "gate", false},
     {FILE_LAYER "mlp.up_proj.weight", FC1 "weight", "up", false},
@@ -75,8 +78,8 @@ static const char *const ignored[] = {"layers.{}.self_attn.rotary_emb.inv_freq",
 const struct tri_family tri_family_llama = {
     .name = "llama",
     .config = &config,
-    .tensors = tensors,
-    .num_tensors = sizeof(tensors) / sizeof(tensors[0]),
+    .tensors = tri_llama_tensors,
+    .num_tensors = TRI_NUM_LLAMA_TENSORS,
     .prefix = "model.",
     .ignored = ignored,
 };

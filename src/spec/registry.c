@@ -26,10 +26,10 @@ static const struct tri_module_row *const module_rows[] = {
     NULL,
 };
 
-static const struct tri_family *const family_rows[] = {
-    &tri_family_gpt2,
-    &tri_family_llama,
-};
+#define FAMILY_ROW(name)  &tri_family_##name,
+#define FAMILY_TEXT(name) ", " #name
+static const struct tri_family *const family_rows[] = {TRI_FAMILIES(FAMILY_ROW)};
+static const char family_list[] = TRI_FAMILIES(FAMILY_TEXT);
 enum { NUM_FAMILIES = sizeof(family_rows) / sizeof(family_rows[0]) };
 
 const struct tri_module_row *tri_module_row_find(const char *name)
@@ -42,7 +42,7 @@ const struct tri_module_row *tri_module_row_find(const char *name)
 
 const char *tri_family_list(void)
 {
-    return "gpt2 or llama";
+    return family_list + 2; /* behind the first comma */
 }
 
 const struct tri_family *tri_family_get(int i)

@@ -77,6 +77,7 @@ struct tri_param_part {
     const char *name;
     int64_t first, rows;
     int64_t copies; /* ranks that hold each share; 0 counts as 1 */
+    int64_t unit;   /* rows that stay together, a head's width; 0 counts as 1 */
 };
 
 struct tri_param_spec {
@@ -92,7 +93,7 @@ struct tri_param_spec {
     enum tri_init init;
     double init_std; /* of NORMAL; UNIFORM: between minus and plus this */
     bool weight_decay;
-    double lr_divisor; /* of the learning rate and Adam's eps; 0 counts as 1 */
+    double lr_divisor;     /* of the learning rate and Adam's eps; 0 counts as 1 */
     tri_axis_set sum_axes; /* axes besides dp, cp whose ranks hold partial gradients: norms and row
                                   biases under sequence parallelism have tp */
     bool tied_copy;        /* the head's copy of the word table, when it lies in another slice */
