@@ -51,8 +51,11 @@ static tri_status find_rows(struct tri_slice *slice)
     }
     if (context->placement->request.forward_only)
         return TRI_OK;
-    TRI_TRY(hidden_row(slice, "units", "dhidden 0", &slice->gradient[0]));
-    return hidden_row(slice, "units", "dhidden 1", &slice->gradient[1]);
+    if (slice->num_units > 1)
+        TRI_TRY(hidden_row(slice, "units", "dhidden 0", &slice->gradient[0]));
+    if (slice->num_units > 2)
+        TRI_TRY(hidden_row(slice, "units", "dhidden 1", &slice->gradient[1]));
+    return TRI_OK;
 }
 
 static tri_status build_unit(struct tri_slice *slice, int u)

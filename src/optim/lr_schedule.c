@@ -69,7 +69,7 @@ tri_status tri_lr_schedule_plan(const struct tri_optim_config *config, int64_t t
         .wsd_style = config->lr_wsd_decay_style,
         .start_wd = constant_wd ? config->weight_decay : config->start_weight_decay,
         .end_wd = constant_wd ? config->weight_decay : config->end_weight_decay,
-        .wd_steps = train_iters * global_batch_size,
+        .wd_steps = constant_wd ? 0 : train_iters * global_batch_size,
         .wd_style = config->weight_decay_incr_style,
     };
     schedule->warmup = isnan(config->lr_warmup_fraction)

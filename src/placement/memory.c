@@ -276,13 +276,20 @@ static void memory_slice(struct memory *memory, const struct tri_slice_plan *sli
                         &place.times);
 }
 
-/* The two gradients between units: one is read while the other is written. */
+/* Gradients between units: with more than one border inside a slice, one is read while the other is
+   written. */
 static void memory_gradients(struct memory *memory)
 {
+    int borders = 0;
+    for (int i = 0; i < memory->plan->num_slices; i++)
+        if (memory->plan->slices[i].num_units - 1 > borders)
+            borders = memory->plan->slices[i].num_units - 1;
     if (memory->placement->request.forward_only)
         return;
-    memory_append(memory, TRI_ARENA_WORK, "units", "dhidden 0", memory->hidden_bytes, 1);
-    memory_append(memory, TRI_ARENA_WORK, "units", "dhidden 1", memory->hidden_bytes, 1);
+    if (borders > 0)
+        memory_append(memory, TRI_ARENA_WORK, "units", "dhidden 0", memory->hidden_bytes, 1);
+    if (borders > 1)
+        memory_append(memory, TRI_ARENA_WORK, "units", "dhidden 1", memory->hidden_bytes, 1);
 }
 
 /* The norm of the gradients, at the end of the step: its scratch lies where the units' was. */

@@ -31,6 +31,7 @@ static const struct field fields[] = {
     REAL("weight decay at the start", start_wd),
     REAL("weight decay at the end", end_wd),
     WHOLE("number of the weight-decay style", wd_style),
+    WHOLE("samples over which the weight decay changes", wd_steps),
 };
 
 static double get(const struct tri_lr_schedule *schedule, const struct field *field)
