@@ -14,6 +14,7 @@ struct tri_train_config {
     int64_t eval_iters;
     int64_t log_interval;
     bool check_for_nan_in_loss_and_grad;
+    int64_t check_weight_hash_across_dp_replicas_interval; /* unset: never */
     char log_json[TRI_OPTION_TEXT];
     int64_t exit_interval;        /* unset */
     double exit_duration_in_mins; /* unset */

@@ -5,6 +5,7 @@
 #include "base/cancel.h"
 #include "train/evaluate.h"
 #include "train/feed.h"
+#include "train/replicas.h"
 #include "train/metrics.h"
 #include "train/resume.h"
 
@@ -24,6 +25,7 @@ struct run {
     struct tri_session *session;
     tri_session_state *state;
     tri_metrics *metrics;    /* NULL but on rank 0 */
+    tri_replicas *replicas;  /* NULL when copies are not compared */
     tri_feed *train, *valid; /* valid: NULL without evaluation */
     struct tri_lr_schedule schedule;
     struct tri_progress progress;
@@ -120,6 +122,8 @@ static tri_status start(struct run *run)
     TRI_TRY(tri_lr_schedule_plan(&config->optim, config->train.train_iters,
                                  config->train.global_batch_size, session->err, &run->schedule));
     TRI_TRY(tri_group_agree(session->context->all, open_files(run)));
+    if (config->train.check_weight_hash_across_dp_replicas_interval != TRI_UNSET)
+        TRI_TRY(tri_replicas_create(session, &run->replicas));
     TRI_TRY(tri_session_state_create(session, &run->state));
     TRI_TRY(tri_session_state_start(run->state, &run->progress, &run->schedule, &resumed));
     run->saved_iteration = resumed ? run->progress.iteration : -1;
@@ -188,6 +192,8 @@ static tri_status iterate(struct run *run, bool *stop)
         logged = tri_metrics_step(run->metrics, &run->progress, &result);
     if (config->train.log_json[0])
         TRI_TRY(tri_group_agree(run->session->context->all, logged));
+    if (divides(config->train.check_weight_hash_across_dp_replicas_interval, iteration))
+        TRI_TRY(tri_replicas_check(run->replicas, iteration));
     if (run->valid && divides(config->train.eval_interval, iteration))
         TRI_TRY(evaluate(run));
     *stop = result.stop || divides(config->train.exit_interval, iteration);
@@ -240,6 +246,7 @@ tri_status tri_pretrain(void *arg, tri_world *world)
         status = start(&run);
     if (status == TRI_OK)
         status = train(&run);
+    tri_replicas_destroy(&run.replicas);
     tri_metrics_destroy(&run.metrics);
     tri_session_state_destroy(&run.state);
     tri_feed_destroy(&run.valid);
