@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The cases of golden/hf, which transformers made, on one rank and on each axis of the grid: run as
- * "t830-compare CASE GRID". A run that trains with another rate is told from the right one.
+ * "t830-compare CASE GRID [IMPLEMENTATION]". A run that trains with another rate is told from the right one.
  */
 #include "train/compare.h"
 
@@ -17,21 +17,26 @@
 static const struct grid {
     const char *name;
     int tp, pp, dp;
-} grids[] = {
-    {"one", 1, 1, 1}, {"tp2", 2, 1, 1}, {"pp2", 1, 2, 1}, {"dp2", 1, 1, 2}, {"tp2-pp2", 2, 2, 1}};
+    bool sequence_parallel;
+} grids[] = {{"one", 1, 1, 1, false}, {"tp2", 2, 1, 1, false},     {"tp3", 3, 1, 1, false},
+             {"pp2", 1, 2, 1, false}, {"dp2", 1, 1, 2, false},     {"dp3", 1, 1, 3, false},
+             {"sp2", 2, 1, 1, true},  {"tp2-pp2", 2, 2, 1, false}, {"sp2-pp2", 2, 2, 1, true}};
 
 static const char *case_name;
 static const struct grid *grid;
+static const char *implementation = "fused";
 
 static void read_config(const struct tri_case *reference, struct tri_run_config *config,
                         tri_error *err)
 {
-    char from[128], tp[64], pp[64];
+    char from[128], tp[64], pp[64], impl[64];
     snprintf(from, sizeof from, "--shape-from=golden/hf/%s/model", case_name);
+    snprintf(impl, sizeof impl, "--transformer-impl=%s", implementation);
     snprintf(tp, sizeof tp, "--tensor-model-parallel-size=%d", grid->tp);
     snprintf(pp, sizeof pp, "--pipeline-model-parallel-size=%d", grid->pp);
-    char *words[] = {from, tp, pp, NULL};
-    assert_int_equal(tri_run_config_read(3, words, NULL, config, err), TRI_OK);
+    char *words[] = {from, tp, pp, impl, NULL};
+    assert_int_equal(tri_run_config_read(4, words, NULL, config, err), TRI_OK);
+    config->placement.sequence_parallel = grid->sequence_parallel;
     config->shape.seq_length = reference->length;
     config->shape.transformer.hidden_dropout = 0;
     config->shape.transformer.attention_dropout = 0;
@@ -103,6 +108,8 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < sizeof grids / sizeof grids[0]; i++)
         if (strcmp(grids[i].name, argc > 2 ? argv[2] : "one") == 0)
             grid = &grids[i];
+    if (argc > 3)
+        implementation = argv[3];
     if (!grid) {
         print_error("no grid is called '%s'\n", argv[2]);
         return 1;

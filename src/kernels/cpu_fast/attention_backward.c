@@ -116,21 +116,26 @@ static void attention_grad_keys(const struct attention_grad_block *k, int64_t j0
                    n, D, k->m, 1, 1);
 }
 
+/* dout . out of one query */
+static float attention_delta(const struct tri_tensor *dout, const struct tri_tensor *out, int64_t i,
+                             int64_t b, int64_t h)
+{
+    const float *x = attention_rows(dout, i, b, h), *y = attention_rows(out, i, b, h);
+    v8f sum = v8_set(0);
+    for (int64_t d = 0; d < out->dims[3]; d += V8) {
+        int64_t n = out->dims[3] - d;
+        sum += n >= V8 ? v8_load(x + d) * v8_load(y + d)
+                       : v8_load_part(x + d, n, 0) * v8_load_part(y + d, n, 0);
+    }
+    return v8_sum(sum);
+}
+
 static void attention_grad_queries(const struct attention_grad_block *k)
 {
     const struct attention_grad *t = k->t;
     int64_t D = t->D;
-    for (int64_t r = 0; r < k->m; r++) {
-        const float *dout = attention_rows(&t->dout, k->i0 + r, k->b, k->h);
-        const float *out = attention_rows(&t->out, k->i0 + r, k->b, k->h);
-        v8f sum = v8_set(0);
-        for (int64_t d = 0; d < D; d += V8) {
-            int64_t n = D - d;
-            sum += n >= V8 ? v8_load(dout + d) * v8_load(out + d)
-                           : v8_load_part(dout + d, n, 0) * v8_load_part(out + d, n, 0);
-        }
-        k->delta[r] = v8_sum(sum);
-    }
+    for (int64_t r = 0; r < k->m; r++)
+        k->delta[r] = attention_delta(&t->dout, &t->out, k->i0 + r, k->b, k->h);
     struct attention_range range =
         attention_visible_block(t->a, t->a->query_offset + k->i0, k->m, t->S_k);
     for (int64_t j0 = range.first; j0 < range.end; j0 += ATTENTION_KEYS)
@@ -189,4 +194,33 @@ void tri_fast_attention_backward(struct tri_queue *q, struct tri_tensor dquery,
                                .D = query.dims[3]};
     t.member_bytes = (size_t)attention_grad_floats(t.S_q, t.S_k, t.D) * sizeof(float);
     tri_team_run(q->team, attention_grad_task, &t, query.dims[1] * t.G);
+}
+
+struct sink_grad {
+    struct tri_tensor dsink, dout, out, lse, sink;
+};
+
+/* One head: its queries in order, summed in double. */
+static void sink_grad_task(void *arg, int64_t h, int member)
+{
+    (void)member;
+    const struct sink_grad *t = arg;
+    const struct tri_tensor *lse = &t->lse;
+    float z = tri_tensor_f32(&t->sink)[h];
+    double sum = 0;
+    for (int64_t b = 0; b < t->out.dims[1]; b++)
+        for (int64_t i = 0; i < t->out.dims[0]; i++) {
+            float row = tri_tensor_f32(
+                lse)[b * lse->strides[0] + h * lse->strides[1] + i * lse->strides[2]];
+            sum += (double)expf(z - row) * (double)attention_delta(&t->dout, &t->out, i, b, h);
+        }
+    tri_tensor_f32(&t->dsink)[h] -= (float)sum;
+}
+
+void tri_fast_attention_sink_backward(struct tri_queue *q, struct tri_tensor dsink,
+                                      struct tri_tensor dout, struct tri_tensor out,
+                                      struct tri_tensor lse, struct tri_tensor sink)
+{
+    struct sink_grad t = {.dsink = dsink, .dout = dout, .out = out, .lse = lse, .sink = sink};
+    tri_team_run(q->team, sink_grad_task, &t, out.dims[2]);
 }

@@ -34,6 +34,7 @@ static const struct tri_kernels cpu_fast = {
     .gemm = tri_fast_gemm,
     .attention = tri_fast_attention,
     .attention_backward = tri_fast_attention_backward,
+    .attention_sink_backward = tri_fast_attention_sink_backward,
     .embedding = tri_fast_embedding,
     .embedding_backward = tri_fast_embedding_backward,
     .sum_squares = tri_fast_sum_squares,

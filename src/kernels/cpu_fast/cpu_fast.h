@@ -73,6 +73,9 @@ void tri_fast_gemm(struct tri_queue *q, struct tri_tensor c, struct tri_tensor a
 void tri_fast_attention(struct tri_queue *q, struct tri_tensor out, struct tri_tensor lse,
                         struct tri_tensor query, struct tri_tensor key, struct tri_tensor value,
                         const struct tri_attention *attention, void *workspace);
+void tri_fast_attention_sink_backward(struct tri_queue *q, struct tri_tensor dsink,
+                                      struct tri_tensor dout, struct tri_tensor out,
+                                      struct tri_tensor lse, struct tri_tensor sink);
 void tri_fast_attention_backward(struct tri_queue *q, struct tri_tensor dquery,
                                  struct tri_tensor dkey, struct tri_tensor dvalue,
                                  struct tri_tensor dout, struct tri_tensor out,
