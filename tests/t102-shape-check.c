@@ -80,13 +80,14 @@ static void test_all_problems_at_once(void **state)
     assert_true(error_says(err, "'logits_scaling' inf must be"));
     assert_true(error_says(err, "'final_logit_softcapping' -1 must be"));
     assert_true(error_says(err, "'layer_query_groups' has 2 entries for 0 layers"));
-    assert_true(error_says(err, "'layer_query_groups' 5 of layer 0 is no size that works; use 1, 2"));
+    assert_true(
+        error_says(err, "'layer_query_groups' 5 of layer 0 is no size that works; use 1, 2"));
     assert_true(error_says(err, "'ffn_hidden_size' -3 is not"));
     assert_true(error_says(err, "'rotary_percent' 1.5 must be"));
     assert_true(error_says(err, "'rotary_base' nan must be"));
     assert_true(error_says(err, "'seq_length' 17 is beyond 'max_position_embeddings' 16"));
     assert_true(error_says(err, "'normalization' is number 9"));
-    assert_int_equal(tri_error_count(err), 14);
+    assert_int_equal(tri_error_count(err), 19);
     tri_error_destroy(&err);
 }
 

@@ -171,7 +171,7 @@ static void test_classes_and_dims(void **state)
     check_dims(&size, attention, "qkv", TRI_ROW_SAVED_INPUT, 24, 3, 48);
     check_dims(&size, attention, "context", TRI_ROW_SAVED_WEIGHT, 24, 3, 24);
     check_dims(&size, attention, "dqkv", TRI_ROW_WORK_BACKWARD, 24, 3, 48);
-    check_dims(&size, attention, "cos", TRI_ROW_RUN, 64, 6, 0);
+    check_dims(&size, attention, "cos", TRI_ROW_RUN, 24, 6, 0);
     check_dims(&size, "decoder.layers.0", "normed1", TRI_ROW_SAVED_WEIGHT, 12, 3, 48);
     check_dims(&size, "decoder.layers.0.mlp", "hidden", TRI_ROW_SAVED_INPUT, 24, 3, 72);
     check_dims(&size, qkv, "gathered", TRI_ROW_WORK_FORWARD, 24, 3, 48);

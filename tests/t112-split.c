@@ -23,11 +23,11 @@ static void test_refused(void **state)
 {
     (void)state;
     tri_error *err = tri_error_create();
-    assert_int_equal(check(shape_llama(1, 64, 8, 2, 64, 11), 4, false, err), TRI_INVALID);
+    assert_int_equal(check(shape_llama(1, 96, 24, 6, 96, 11), 4, false, err), TRI_INVALID);
     assert_int_equal(tri_error_count(err), 1);
     assert_true(error_says(err,
-                           "'tensor_model_parallel_size' 4 does not divide 'num_query_groups' 2; "
-                           "use 1 or 2"));
+                           "'tensor_model_parallel_size' 4 and 'num_query_groups' 6 do not divide "
+                           "each other; use 1, 2, 3, 6, 12, 24 (key/value heads are cut"));
     assert_int_equal(check(shape_gpt2(1, 28 * 4, 28, 11, 16), 8, false, err), TRI_INVALID);
     assert_true(error_says(err, "'num_attention_heads' 28; use 1, 2, 4, 7, 14 or 28"));
     struct tri_gpt_config c = shape_gpt2(1, 9, 9, 11, 16);
@@ -43,12 +43,15 @@ static void test_refused(void **state)
     tri_error_destroy(&err);
 }
 
-/* SmolLM2's shape: 9 heads, 3 groups. */
+/* Fewer groups than ranks are held several times; SmolLM2's shape has 9 heads and 3 groups. */
 static void test_allowed(void **state)
 {
     (void)state;
     tri_error *err = tri_error_create();
+    assert_int_equal(check(shape_llama(1, 64, 8, 2, 64, 11), 4, false, err), TRI_OK);
+    assert_int_equal(check(shape_llama(1, 64, 8, 1, 64, 11), 8, false, err), TRI_OK);
     struct tri_gpt_config c = shape_llama(1, 576, 9, 3, 1536, 49152);
+    assert_int_equal(check(c, 9, false, err), TRI_INVALID); /* 1536 is no multiple */
     assert_int_equal(check(c, 3, false, err), TRI_OK);
     assert_int_equal(check(c, 2, false, err), TRI_INVALID);
     assert_true(error_says(err, "use 1 or 3"));

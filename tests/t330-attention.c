@@ -113,7 +113,7 @@ static void a_full_cache_is_an_error(void **state)
 {
     (void)state;
     struct fixture f;
-    fixture_init(&f, "self_attention rotary", 9);
+    fixture_init(&f, "self_attention", 9);
     assert_int_equal(forward_part(&f, 8, 1), TRI_OK);
     assert_int_equal(forward_part(&f, 9, 1), TRI_INVALID);
     assert_string_equal(
@@ -127,12 +127,13 @@ static void a_position_outside_the_table_is_an_error(void **state)
 {
     (void)state;
     struct fixture f;
-    fixture_init(&f, "self_attention rotary", 0);
+    fixture_init(&f, "self_attention rotary", 9);
     ((int32_t *)f.rank.microbatch.positions)[9] = 16;
     assert_int_equal(nn_rank_forward(&f.rank), TRI_INVALID);
     assert_string_equal(tri_error_message(f.err, 0),
-                        "position 16 of row 1 is outside the 16 rotary positions of "
-                        "'decoder.layers.1'; raise --max-position-embeddings or use shorter input");
+                        "position 16 of row 1 is outside the 9 rotary positions of "
+                        "'decoder.layers.1'; raise --seq-length and --max-position-embeddings or "
+                        "use shorter input");
     fixture_fini(&f);
 }
 
@@ -140,7 +141,7 @@ static void rotary_tables_are_those_of_the_reference(void **state)
 {
     (void)state;
     struct fixture f;
-    fixture_init(&f, "self_attention rotary", 0);
+    fixture_init(&f, "self_attention rotary", 16);
     struct tri_tensor cosines = nn_rank_row(&f.rank, 0, "cos");
     struct tri_tensor sines = nn_rank_row(&f.rank, 0, "sin");
     assert_int_equal(cosines.dims[0], 16);

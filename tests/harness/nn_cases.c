@@ -36,6 +36,31 @@ static void shape_variant(struct tri_gpt_config *c, int shape)
         t->activation_func = TRI_ACT_QUICK_GELU;
         t->add_qkv_bias = false;
         t->add_proj_bias = true;
+    } else if (shape == NN_SHAPE_NORMED) {
+        t->attention.qk_layernorm = true;
+        t->attention.softmax_type = TRI_SOFTMAX_LEARNABLE;
+        t->attention.attn_logit_softcapping = 1.5;
+        t->attention.window_size = (struct tri_option_list){.num = 2, .value = {2, 0}};
+        t->attention.window_attn_skip_freq = (struct tri_option_list){.num = 1, .value = {3}};
+        t->attention.original_max_position_embeddings = 8;
+        t->attention.rotary_scaling_factor = 2;
+        t->attention.beta_fast = 0.9;
+        t->attention.beta_slow = 0.1;
+        c->position_embedding_type = TRI_POSITION_YARN;
+    } else if (shape == NN_SHAPE_L2) {
+        t->attention.qk_l2_norm = true;
+        t->attention.softmax_type = TRI_SOFTMAX_OFF_BY_ONE;
+        t->attention.softmax_scale = 0.7;
+        t->attention.mrope_section = (struct tri_option_list){.num = 3, .value = {1, 0, 1}};
+        c->position_embedding_type = TRI_POSITION_MROPE;
+        c->rotary_interleaved = true;
+        c->rotary_percent = 0.7;
+    } else if (shape == NN_SHAPE_HEADS) {
+        t->normalization = TRI_NORM_LAYERNORM;
+        t->attention.qk_layernorm = true;
+        t->layernorm_zero_centered_gamma = true;
+        t->kv_channels = 5;
+        c->rotary_percent = 0.8;
     } else if (shape == NN_SHAPE_MIXED) {
         t->add_bias_linear = true;
         t->layer_query_groups = (struct tri_option_list){.num = 2, .value = {TRI_LAYER_LINEAR, 8}};
@@ -107,6 +132,12 @@ const struct nn_case nn_cases[] = {
     {"bias_dropout_add factor", NN_SHAPE_SANDWICH, 1, "mlp_bda", false, false},
     {"embedding factor", NN_SHAPE_SANDWICH, 0, "", false, true},
     {"head capped", NN_SHAPE_SANDWICH, 3, "", false, true},
+    {"attention capped", NN_SHAPE_NORMED, 2, "self_attention.core_attention", false, false},
+    {"attention off by one", NN_SHAPE_L2, 2, "self_attention.core_attention", false, false},
+    {"self_attention normed", NN_SHAPE_NORMED, 2, "self_attention", false, false},
+    {"self_attention l2", NN_SHAPE_L2, 2, "self_attention", false, false},
+    {"self_attention layernormed", NN_SHAPE_HEADS, 2, "self_attention", false, false},
+    {"layer normed", NN_SHAPE_NORMED, 1, "", false, true},
     {"whole_linear", NN_SHAPE_MIXED, 1, "self_attention", false, false},
     {"layer linear", NN_SHAPE_MIXED, 1, "", false, true},
     {"layer no mlp", NN_SHAPE_MIXED, 2, "", false, true},
