@@ -1,13 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A user's own implementation of a module. Extensions are passed with a session or a training run
- * and are looked up before the registry, by the module's name; no global is written. Who writes a
- * module implements a table and so includes src/nn/build.h, which has the class and the rules.
+ * A user's own implementation of a module: how it is sized (a spec row) and what it does (a class).
+ * Extensions are passed with a session or a training run; the planner and the builder look at them
+ * before the registries, and no global is written. A run file uses one by its implementation's name:
+ *
+ *   spec: {override: {"decoder.layers[*].mlp.activation": my_activation}}
+ *
+ * Who writes one includes src/spec/describe.h and src/nn/build.h, which have the row, the class and
+ * the rules. The parameters of the node it stands for are those of the module it replaces.
  */
 #pragma once
 
+struct tri_module_row;
 struct tri_module_class;
 
 struct tri_extension {
-    const struct tri_module_class *module_class;
+    const char *implementation;                  /* its name in spec.override */
+    const struct tri_module_row *module_row;     /* its name is that of the module it implements */
+    const struct tri_module_class *module_class; /* the same name */
 };

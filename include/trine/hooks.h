@@ -41,6 +41,7 @@ typedef tri_status tri_wrap_fn(void *user, struct tri_model *model);
 struct tri_hooks {
     void *user;
     tri_model_provider_fn *model_provider; /* NULL: the default of each */
+    tri_layer_spec_fn *layer_spec;         /* makes the layers where no provider makes the model */
     tri_forward_step_fn *forward_step;
     tri_wrap_fn *pre_wrap;
     tri_wrap_fn *post_wrap;

@@ -14,6 +14,7 @@
 struct tri_gpt_config;   /* question 1, the shape: src/shape/config.h */
 struct tri_spec_config;  /* the options of the run file's spec section: src/spec/config.h */
 struct tri_model_spec;   /* src/spec/module_spec.h */
+struct tri_module_spec;  /* likewise */
 struct tri_sizing_input; /* src/spec/sizing.h */
 
 /* The spec of shape, which is resolved and checked on the way (every problem is added to err), with
@@ -23,6 +24,36 @@ tri_status tri_model_spec_create(const struct tri_gpt_config *shape,
                                  const struct tri_spec_config *config, tri_error *err,
                                  struct tri_model_spec **spec);
 void tri_model_spec_destroy(struct tri_model_spec **spec);
+
+/* Where the decoder layers of a user come from, besides the default decision: a layer's spec, which
+   is copied for each, or a function that makes one. */
+struct tri_layer_place {
+    int64_t layer;     /* 0-based */
+    int stage;         /* of the pipeline that holds it; -1: not known */
+    int virtual_stage; /* the slice of that stage; -1: not known */
+};
+/* *layer is the default spec of the layer; change it (tri_layer_spec_override()) or fill it anew. */
+typedef tri_status tri_layer_spec_fn(void *user, const struct tri_gpt_config *shape,
+                                     const struct tri_layer_place *place, tri_error *err,
+                                     struct tri_module_spec *layer);
+struct tri_layer_source {
+    const struct tri_module_spec *spec; /* or NULL */
+    tri_layer_spec_fn *make;            /* or NULL */
+    void *user;
+    const struct tri_layer_place *places; /* of all layers, as make is told them; NULL: not known */
+};
+/* As tri_model_spec_create(), with layers from source; overrides are applied on top. */
+tri_status tri_model_spec_create_layers(const struct tri_gpt_config *shape,
+                                        const struct tri_spec_config *config,
+                                        const struct tri_layer_source *source, tri_error *err,
+                                        struct tri_model_spec **spec);
+/* The spec of a layer of a model, for tri_layer_source; borrowed from spec. */
+const struct tri_module_spec *tri_model_spec_get_layer(const struct tri_model_spec *spec,
+                                                       int64_t layer);
+/* Gives the module at path below a layer ("self_attention.core_attention"; "": the layer), and all
+   below it, another implementation. */
+tri_status tri_layer_spec_override(struct tri_module_spec *layer, const char *path,
+                                   const char *implementation, tri_error *err);
 
 /* Gives every module that path matches, and all below it, another implementation. path is a pattern
    as in spec.override: "decoder.layers[0:4].mlp", with layers[*], layers[3] or * for a name. A
@@ -36,3 +67,6 @@ int64_t tri_model_spec_num_layers(const struct tri_model_spec *spec);
    input is not NULL. Equal layers in a row are printed once. */
 tri_status tri_model_spec_print(FILE *out, const struct tri_model_spec *spec,
                                 const struct tri_sizing_input *input, tri_error *err);
+/* The same as JSON (docs/FORMATS.md), every layer by itself. */
+tri_status tri_model_spec_print_json(FILE *out, const struct tri_model_spec *spec,
+                                     const struct tri_sizing_input *input, tri_error *err);

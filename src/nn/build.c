@@ -8,15 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct tri_module_class *build_extension(const struct tri_build *build,
-                                                      const char *name)
-{
-    for (int i = 0; i < build->num_extensions; i++)
-        if (strcmp(build->extensions[i].module_class->name, name) == 0)
-            return build->extensions[i].module_class;
-    return NULL;
-}
-
 tri_status tri_build_module(struct tri_build *build, const struct tri_module_spec *node,
                             tri_module **module)
 {
@@ -27,12 +18,12 @@ tri_status tri_build_module(struct tri_build *build, const struct tri_module_spe
     TRI_CHECK(strcmp(next->module, node->module) == 0 && strcmp(next->slot, node->slot) == 0,
               build->err, TRI_BUG, "module '%s' (%s) was described as '%s' (%s)", node->slot,
               node->module, next->slot, next->module);
-    const struct tri_module_class *class = build_extension(build, node->module);
-    if (!class)
-        class = tri_module_class_find(node->module);
-    TRI_CHECK(class, build->err, TRI_UNSUPPORTED,
-              "no module '%s' for '%s'; give an extension with that name", node->module,
-              build->size->module_path[build->next]);
+    const struct tri_extension *extension =
+        tri_extension_find(build->extensions, build->num_extensions, node);
+    const struct tri_module_class *class =
+        extension ? extension->module_class : tri_module_class_find(node->module);
+    TRI_CHECK(class, build->err, TRI_UNSUPPORTED, "no module '%s' for '%s' in this build",
+              node->module, build->size->module_path[build->next]);
     return class->create(build, node, module);
 }
 
@@ -52,7 +43,7 @@ static const struct tri_kernels *build_kernels(const struct tri_build *build,
     for (int i = 0; i < build->num_kernels; i++)
         if (strcmp(build->kernels[i].implementation, node->implementation) == 0)
             return build->kernels[i].kernels;
-    bool is_extension = build_extension(build, node->module) != NULL;
+    bool is_extension = tri_extension_find(build->extensions, build->num_extensions, node) != NULL;
     return is_extension && build->num_kernels > 0 ? build->kernels[0].kernels : NULL;
 }
 

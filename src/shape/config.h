@@ -77,6 +77,7 @@ struct tri_transformer_config {
     double residual_multiplier;         /* of a sub-layer's output before the residual sum */
     /* Per layer: query groups, feed-forward width, or one of TRI_LAYER_x; empty: all alike. */
     struct tri_option_list layer_query_groups, layer_ffn_sizes;
+    int64_t num_experts; /* unset: none */
     struct tri_attention_config attention;
     double hidden_dropout;
     double attention_dropout;

@@ -141,6 +141,13 @@ static const struct tri_option transformer_rows[] = {
      .max = SIZE_MAX_OPTION,
      .flags = TRI_OPTION_HIDDEN,
      .help = "Width of the MLP by layer; 0: no MLP, -1: a linear instead."},
+    {.name = "num_experts",
+     .type = TRI_OPTION_INT,
+     .offset = TRANSFORMER(num_experts),
+     .min = 1,
+     .max = 1048576,
+     .flags = TRI_OPTION_HIDDEN,
+     .help = "Number of experts of a layer's MLP; not in this build."},
     {.name = "hidden_dropout",
      .type = TRI_OPTION_DOUBLE,
      .offset = TRANSFORMER(hidden_dropout),
@@ -237,8 +244,9 @@ static const struct tri_option gpt_rows[] = {
      .offset = GPT(position_embedding_type),
      .default_text = "learned_absolute",
      .choices = positions,
-     .help = "How positions enter: a learned table, rotary angles (plain, stretched by yarn, or three "
-             "kinds of position), or not at all."},
+     .help =
+         "How positions enter: a learned table, rotary angles (plain, stretched by yarn, or three "
+         "kinds of position), or not at all."},
     {.name = "rotary_base",
      .type = TRI_OPTION_DOUBLE,
      .offset = GPT(rotary_base),

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "base/options.h"
+#include "trine/extension.h"
 
 enum tri_transformer_impl { TRI_IMPL_FUSED, TRI_IMPL_PLAIN, TRI_IMPL_INFERENCE_OPTIMIZED };
 
@@ -15,5 +16,10 @@ struct tri_spec_config {
        path as 'trine spec' prints it; layers[*] stands for all, layers[0:4] for 0 to 3, layers[3] for one,
        and * for any one name. A match covers the module and all below it. */
     char override[TRI_OPTION_LONG_TEXT];
+    bool restore_modelopt_state;                          /* of the decision list: see there */
+    char experimental_attention_variant[TRI_OPTION_TEXT]; /* "": none */
+    /* No options: implementations from outside, borrowed from whoever makes the spec. */
+    const struct tri_extension *extensions;
+    int num_extensions;
 };
 extern const struct tri_option_table tri_spec_options;

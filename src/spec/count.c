@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Parameters and flops of a whole model, from the same records that the builder obeys, uncut. */
 #include "spec/model_spec.h"
+#include "spec/modules.h"
 
 #include <string.h>
 
@@ -56,15 +57,27 @@ tri_status tri_model_count_params(const struct tri_model_spec *spec, tri_error *
     return TRI_OK;
 }
 
+/* Of the attentions in node: forward two products of 2 flops over half of the keys; backward twice as much. */
+static double count_attention(const struct tri_module_spec *node, int64_t seq_length)
+{
+    double flops = 0;
+    if (strcmp(node->module, "dot_product_attention") == 0) {
+        const struct tri_attention_params *params = node->params;
+        flops = 6.0 * (double)params->num_heads * (double)params->head_width * (double)seq_length;
+    }
+    for (int i = 0; i < node->num_children; i++)
+        flops += count_attention(&node->children[i], seq_length);
+    return flops;
+}
+
 tri_status tri_model_flops_per_token(const struct tri_model_spec *spec, int64_t seq_length,
                                      tri_error *err, double *flops)
 {
     struct tri_param_count count;
     TRI_TRY(tri_model_count_params(spec, err, &count));
-    const struct tri_transformer_config *t = &spec->shape.transformer;
-    /* forward: two products of 2 flops over half of the keys; backward twice as much */
-    double attention = 6.0 * (double)t->num_layers * (double)t->num_attention_heads *
-                       (double)t->kv_channels * (double)seq_length;
+    double attention = 0;
+    for (int unit = 1; unit < spec->num_units - 1; unit++)
+        attention += count_attention(&spec->units[unit], seq_length);
     *flops = 6.0 * (double)(count.total - count.positions) + attention;
     return TRI_OK;
 }

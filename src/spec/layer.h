@@ -7,12 +7,20 @@
 
 /* The outcome of the default decision: what every module gets before overrides. */
 struct tri_layer_choice {
+    const char *rule; /* of the list */
     const char *implementation;
     const char *reason;
 };
 tri_status tri_layer_decide(const struct tri_gpt_config *shape,
                             const struct tri_spec_config *config, tri_error *err,
                             struct tri_layer_choice *choice);
+
+/* Names of the decision's rules from the top; NULL past the end. */
+const char *tri_layer_rule_get(int i);
+
+/* A copy of a layer's tree as layer number layer, in arena; false when out of memory. */
+bool tri_layer_spec_copy(tri_arena *arena, const struct tri_module_spec *from, int64_t layer,
+                         struct tri_module_spec *to);
 
 /* Fill node with a unit's tree; false when out of memory. layer is the 0-based global number. */
 bool tri_embedding_spec_make(tri_arena *arena, const struct tri_gpt_config *shape,

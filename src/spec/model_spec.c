@@ -32,8 +32,39 @@ static tri_status model_spec_family(struct tri_gpt_config *shape, tri_error *err
     return TRI_OK;
 }
 
+/* What the user's source makes of the default layer in node. */
+static tri_status model_spec_source(struct tri_model_spec *spec,
+                                    const struct tri_layer_source *source, int64_t layer,
+                                    tri_error *err, struct tri_module_spec *node)
+{
+    struct tri_layer_place place = {.layer = layer, .stage = -1, .virtual_stage = -1};
+    if (source->places)
+        place = source->places[layer];
+    if (source->spec && !tri_layer_spec_copy(spec->arena, source->spec, layer, node))
+        return TRI_NOMEM;
+    return source->make ? source->make(source->user, &spec->shape, &place, err, node) : TRI_OK;
+}
+
+static tri_status model_spec_layers(struct tri_model_spec *spec,
+                                    const struct tri_layer_choice *choice,
+                                    const struct tri_layer_source *source, tri_error *err)
+{
+    for (int64_t layer = 0; layer < spec->shape.transformer.num_layers; layer++) {
+        struct tri_module_spec *node = &spec->units[layer + 1];
+        spec->unit_path[layer + 1] =
+            tri_arena_format(spec->arena, "decoder.layers.%" PRId64, layer);
+        if (!spec->unit_path[layer + 1] ||
+            !tri_layer_spec_make(spec->arena, &spec->shape, choice, layer, node))
+            return TRI_NOMEM;
+        if (source)
+            TRI_TRY(model_spec_source(spec, source, layer, err, node));
+    }
+    return TRI_OK;
+}
+
 static tri_status model_spec_fill(struct tri_model_spec *spec,
-                                  const struct tri_layer_choice *choice)
+                                  const struct tri_layer_choice *choice,
+                                  const struct tri_layer_source *source, tri_error *err)
 {
     int64_t layers = spec->shape.transformer.num_layers;
     spec->num_units = (int)layers + 2;
@@ -46,14 +77,7 @@ static tri_status model_spec_fill(struct tri_model_spec *spec,
         return TRI_NOMEM;
     spec->unit_path[0] = "embedding";
     spec->unit_path[layers + 1] = "head";
-    for (int64_t layer = 0; layer < layers; layer++) {
-        spec->unit_path[layer + 1] =
-            tri_arena_format(spec->arena, "decoder.layers.%" PRId64, layer);
-        if (!spec->unit_path[layer + 1] ||
-            !tri_layer_spec_make(spec->arena, &spec->shape, choice, layer, &spec->units[layer + 1]))
-            return TRI_NOMEM;
-    }
-    return TRI_OK;
+    return model_spec_layers(spec, choice, source, err);
 }
 
 int64_t tri_model_spec_num_layers(const struct tri_model_spec *spec)
@@ -61,23 +85,18 @@ int64_t tri_model_spec_num_layers(const struct tri_model_spec *spec)
     return spec->shape.transformer.num_layers;
 }
 
-tri_status tri_model_spec_create(const struct tri_gpt_config *shape,
-                                 const struct tri_spec_config *config, tri_error *err,
-                                 struct tri_model_spec **spec)
+const struct tri_module_spec *tri_model_spec_get_layer(const struct tri_model_spec *spec,
+                                                       int64_t layer)
 {
-    struct tri_gpt_config resolved = *shape;
-    tri_gpt_config_resolve(&resolved);
-    struct tri_layer_choice choice;
-    struct tri_spec_config defaults;
-    if (!config) {
-        tri_option_set_defaults(&tri_spec_options, &defaults);
-        config = &defaults;
-    }
-    tri_status status = tri_gpt_config_check(&resolved, err);
-    tri_status decision = tri_layer_decide(&resolved, config, err, &choice);
-    TRI_TRY(status);
-    TRI_TRY(model_spec_family(&resolved, err));
-    TRI_TRY(decision);
+    return &spec->units[layer + 1];
+}
+
+static tri_status model_spec_make(const struct tri_gpt_config *resolved,
+                                  const struct tri_spec_config *config,
+                                  const struct tri_layer_choice *choice,
+                                  const struct tri_layer_source *source, tri_error *err,
+                                  struct tri_model_spec **spec)
+{
     struct tri_model_spec *made = NULL;
     tri_arena *arena = tri_arena_create();
     if (arena)
@@ -87,11 +106,14 @@ tri_status tri_model_spec_create(const struct tri_gpt_config *shape,
         return tri_error_set(err, TRI_NOMEM, "out of memory while making the model's spec");
     }
     made->arena = arena;
-    made->shape = resolved;
-    status = model_spec_fill(made, &choice);
+    made->shape = *resolved;
+    made->rule = !source ? choice->rule : source->make ? "a function" : "a spec";
+    made->extensions = config->extensions;
+    made->num_extensions = config->num_extensions;
+    tri_status status = model_spec_fill(made, choice, source, err);
     if (status == TRI_OK)
         status = tri_override_apply(made, config, err);
-    else
+    else if (status == TRI_NOMEM)
         tri_error_set(err, status, "out of memory while making the model's spec");
     if (status != TRI_OK) {
         tri_model_spec_destroy(&made);
@@ -99,6 +121,34 @@ tri_status tri_model_spec_create(const struct tri_gpt_config *shape,
     }
     *spec = made;
     return TRI_OK;
+}
+
+tri_status tri_model_spec_create_layers(const struct tri_gpt_config *shape,
+                                        const struct tri_spec_config *config,
+                                        const struct tri_layer_source *source, tri_error *err,
+                                        struct tri_model_spec **spec)
+{
+    struct tri_gpt_config resolved = *shape;
+    tri_gpt_config_resolve(&resolved);
+    struct tri_layer_choice choice;
+    struct tri_spec_config defaults = {.num_extensions = 0};
+    if (!config) {
+        tri_option_set_defaults(&tri_spec_options, &defaults);
+        config = &defaults;
+    }
+    tri_status status = tri_gpt_config_check(&resolved, err);
+    tri_status decision = tri_layer_decide(&resolved, config, err, &choice);
+    TRI_TRY(status);
+    TRI_TRY(model_spec_family(&resolved, err));
+    TRI_TRY(decision);
+    return model_spec_make(&resolved, config, &choice, source, err, spec);
+}
+
+tri_status tri_model_spec_create(const struct tri_gpt_config *shape,
+                                 const struct tri_spec_config *config, tri_error *err,
+                                 struct tri_model_spec **spec)
+{
+    return tri_model_spec_create_layers(shape, config, NULL, err, spec);
 }
 
 void tri_model_spec_destroy(struct tri_model_spec **spec)

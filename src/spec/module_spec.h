@@ -11,6 +11,7 @@
 #include "base/arena.h"
 #include "base/check.h"
 #include "shape/config.h"
+#include "trine/extension.h"
 
 struct tri_module_spec {
     const char *slot;           /* name under the parent: "self_attention", "linear_qkv" */
@@ -28,9 +29,16 @@ struct tri_model_spec {
     struct tri_gpt_config shape; /* resolved */
     int num_units;               /* num_layers + 2 */
     const char **unit_path;      /* "embedding", "decoder.layers.0", ..., "head" */
+    const char *rule;            /* of the default decision, or how else the layers came about */
+    const struct tri_extension *extensions; /* borrowed */
+    int num_extensions;
     struct tri_module_spec *units;
 };
 
+/* The extension that implements node, or NULL. */
+const struct tri_extension *tri_extension_find(const struct tri_extension *extensions,
+                                               int num_extensions,
+                                               const struct tri_module_spec *node);
 /* The child in slot, or NULL. */
 const struct tri_module_spec *tri_module_spec_child(const struct tri_module_spec *node,
                                                     const char *slot);

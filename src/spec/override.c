@@ -5,6 +5,7 @@
  */
 #include "spec/layer.h"
 #include "spec/path.h"
+#include "spec/sizing.h"
 
 #include "base/options_inner.h"
 #include "trine/spec.h"
@@ -114,6 +115,20 @@ static void near_add(struct near_paths *near, const char *path, int distance)
     near->distance[at] = distance;
 }
 
+/* An extension's name goes to the modules that it implements, whatever else is matched. */
+static void override_set(struct override *o, struct tri_module_spec *node)
+{
+    struct tri_module_spec changed = *node;
+    changed.implementation = o->implementation;
+    changed.reason = o->reason;
+    const struct tri_model_spec *spec = o->spec;
+    if (!tri_implementation_known(o->implementation) &&
+        !tri_extension_find(spec->extensions, spec->num_extensions, &changed))
+        return;
+    *node = changed;
+    o->matched++;
+}
+
 static void override_visit(struct override *o, struct tri_module_spec *node, const char *path,
                            bool inside)
 {
@@ -125,9 +140,7 @@ static void override_visit(struct override *o, struct tri_module_spec *node, con
         near_add(o->near, path, tri_option_distance(o->pattern, path));
     } else if (inside || override_match(o->pattern, path) == MATCH_YES) {
         inside = true;
-        node->implementation = o->implementation;
-        node->reason = o->reason;
-        o->matched++;
+        override_set(o, node);
     }
     for (int i = 0; i < node->num_children && !o->failed; i++)
         override_visit(o, &node->children[i],
@@ -155,6 +168,15 @@ static tri_status override_no_match(struct override *o, tri_error *err)
                          o->pattern, spec->num_units - 2, spec->num_units - 3, list);
 }
 
+/* The module that an extension called implementation implements; NULL: there is none of that name. */
+static const char *override_own(const struct tri_model_spec *spec, const char *implementation)
+{
+    for (int i = 0; i < spec->num_extensions; i++)
+        if (strcmp(spec->extensions[i].implementation, implementation) == 0)
+            return spec->extensions[i].module_row->name;
+    return NULL;
+}
+
 static tri_status override_item(struct tri_model_spec *spec, const char *item, tri_error *err)
 {
     const char *equals = strchr(item, '=');
@@ -170,7 +192,8 @@ static tri_status override_item(struct tri_model_spec *spec, const char *item, t
         implementation = "plain";
     if (strcmp(implementation, "transformer_engine") == 0)
         implementation = "fused";
-    if (!tri_implementation_known(implementation))
+    const char *own = override_own(spec, implementation);
+    if (!own && !tri_implementation_known(implementation))
         return tri_error_add(
             err, TRI_UNSUPPORTED,
             "'override' of '%s' asks for implementation '%s', which is not in this "
@@ -191,6 +214,11 @@ static tri_status override_item(struct tri_model_spec *spec, const char *item, t
         override_visit(&o, &spec->units[unit], spec->unit_path[unit], false);
     if (o.failed || !o.reason)
         return tri_error_set(err, TRI_NOMEM, "out of memory while applying 'override'");
+    if (own && !o.matched)
+        return tri_error_add(err, TRI_INVALID,
+                             "'override' pattern '%s' matches no module '%s', which is what "
+                             "implementation '%s' is of",
+                             pattern, own, implementation);
     return o.matched ? TRI_OK : override_no_match(&o, err);
 }
 
@@ -219,4 +247,28 @@ tri_status tri_model_spec_override(struct tri_model_spec *spec, const char *path
     const char *item = tri_arena_format(spec->arena, "%s=%s", path, implementation);
     TRI_CHECK(item, err, TRI_NOMEM, "out of memory while applying an override");
     return override_item(spec, item, err);
+}
+
+tri_status tri_layer_spec_override(struct tri_module_spec *layer, const char *path,
+                                   const char *implementation, tri_error *err)
+{
+    const char *rest = path;
+    struct tri_module_spec *node = layer;
+    while (*rest) {
+        size_t length = strcspn(rest, ".");
+        struct tri_module_spec *next = NULL;
+        for (int i = 0; i < node->num_children && !next; i++)
+            if (strlen(node->children[i].slot) == length &&
+                strncmp(node->children[i].slot, rest, length) == 0)
+                next = &node->children[i];
+        TRI_CHECK(next, err, TRI_INVALID, "'%s' of path '%s' is no part of module '%s'", rest, path,
+                  node->module);
+        node = next;
+        rest += length + (rest[length] == '.');
+    }
+    node->implementation = implementation;
+    node->reason = "the layer's spec function";
+    for (int i = 0; i < node->num_children; i++)
+        TRI_TRY(tri_layer_spec_override(&node->children[i], "", implementation, err));
+    return TRI_OK;
 }

@@ -2,7 +2,10 @@
 /* The module tree for people: what each module is, how it is done and why, and what it needs. */
 #include "spec/model_spec.h"
 
+#include "spec/layer.h"
+
 #include <inttypes.h>
+#include <jansson.h>
 #include <string.h>
 
 /* True when two layers are the same but for their number. */
@@ -54,7 +57,7 @@ static void print_node(FILE *out, const struct tri_module_spec *node,
     if (bytes)
         fprintf(out, " %14zu %14zu", module_bytes(size, self, true),
                 module_bytes(size, self, false));
-    fprintf(out, "  %s\n", node->reason);
+    fprintf(out, " %10.4g  %s\n", size->module_flops[self], node->reason);
     for (int i = 0; i < node->num_children; i++)
         print_node(out, &node->children[i], size, node->children[i].slot, depth + 1, module, bytes);
 }
@@ -102,10 +105,10 @@ static tri_status print_totals(FILE *out, const struct tri_model_spec *spec, tri
     return TRI_OK;
 }
 
-tri_status tri_model_spec_print(FILE *out, const struct tri_model_spec *spec,
-                                const struct tri_sizing_input *input, tri_error *err)
+/* What is printed where nobody says how the model is cut: all of it on one rank. */
+static struct tri_sizing_input print_uncut(const struct tri_model_spec *spec)
 {
-    struct tri_sizing_input uncut = {
+    return (struct tri_sizing_input){
         .shape = &spec->shape,
         .split = {.tp = 1, .sp = 1, .cp = 1, .ep = 1, .etp = 1},
         .micro_batch_size = 1,
@@ -113,14 +116,88 @@ tri_status tri_model_spec_print(FILE *out, const struct tri_model_spec *spec,
         .team_size = 1,
         .shared_head = true,
     };
+}
+
+/* Which rule made the layers, and the list that it stands in. */
+static void print_rules(FILE *out, const struct tri_model_spec *spec)
+{
+    fprintf(out, "layers by %s; rules in order:", spec->rule);
+    for (int i = 0; tri_layer_rule_get(i); i++)
+        fprintf(out, "%s %s", i ? "," : "", tri_layer_rule_get(i));
+    fprintf(out, "\n");
+}
+
+tri_status tri_model_spec_print(FILE *out, const struct tri_model_spec *spec,
+                                const struct tri_sizing_input *input, tri_error *err)
+{
+    struct tri_sizing_input uncut = print_uncut(spec);
     tri_arena *arena = tri_arena_create();
     TRI_CHECK(arena, err, TRI_NOMEM, "out of memory while printing the spec");
+    print_rules(out, spec);
     fprintf(out, "%-34s %-22s %-8s %14s", "module", "kind", "impl", "parameters");
     if (input)
         fprintf(out, " %14s %14s", "kept bytes", "work bytes");
-    fprintf(out, "  why\n");
+    fprintf(out, " %10s  why\n", "flops");
     tri_status status = print_units(out, spec, input ? input : &uncut, input != NULL, arena, err);
     tri_arena_destroy(&arena);
     TRI_TRY(status);
     return print_totals(out, spec, err);
+}
+
+/* One node as an object, with its parts in "modules". */
+static json_t *json_node(const struct tri_module_spec *node, const struct tri_unit_size *size,
+                         int *module)
+{
+    int self = (*module)++;
+    json_t *parts = json_array();
+    json_t *object = json_pack(
+        "{ss ss ss ss ss sI sI sI sf}", "path", size->module_path[self], "slot", node->slot, "kind",
+        node->module, "implementation", node->implementation, "why", node->reason, "parameters",
+        (json_int_t)module_params(size, self), "kept_bytes",
+        (json_int_t)module_bytes(size, self, true), "work_bytes",
+        (json_int_t)module_bytes(size, self, false), "flops_forward", size->module_flops[self]);
+    for (int i = 0; i < node->num_children; i++)
+        json_array_append_new(parts, json_node(&node->children[i], size, module));
+    if (node->num_children > 0 && object)
+        json_object_set(object, "modules", parts);
+    json_decref(parts);
+    return object;
+}
+
+static json_t *json_rules(void)
+{
+    json_t *rules = json_array();
+    for (int i = 0; tri_layer_rule_get(i); i++)
+        json_array_append_new(rules, json_string(tri_layer_rule_get(i)));
+    return rules;
+}
+
+tri_status tri_model_spec_print_json(FILE *out, const struct tri_model_spec *spec,
+                                     const struct tri_sizing_input *input, tri_error *err)
+{
+    struct tri_sizing_input uncut = print_uncut(spec);
+    struct tri_param_count count;
+    double flops;
+    TRI_TRY(tri_model_count_params(spec, err, &count));
+    TRI_TRY(tri_model_flops_per_token(spec, spec->shape.seq_length, err, &flops));
+    tri_arena *arena = tri_arena_create();
+    TRI_CHECK(arena, err, TRI_NOMEM, "out of memory while printing the spec");
+    tri_status status = TRI_OK;
+    json_t *units = json_array();
+    for (int unit = 0; unit < spec->num_units && status == TRI_OK; unit++) {
+        struct tri_unit_size size;
+        int module = 0;
+        status = tri_size_unit(spec, unit, input ? input : &uncut, arena, err, &size);
+        if (status == TRI_OK)
+            json_array_append_new(units, json_node(&spec->units[unit], &size, &module));
+    }
+    tri_arena_destroy(&arena);
+    json_t *root = json_pack("{ss so sI sI sf so}", "rule", spec->rule, "rules", json_rules(),
+                             "parameters", (json_int_t)count.total, "tensors",
+                             (json_int_t)count.tensors, "flops_per_token", flops, "units", units);
+    if (status == TRI_OK && (!root || json_dumpf(root, out, JSON_INDENT(1)) != 0))
+        status = tri_error_set(err, TRI_IO, "cannot write the spec as JSON");
+    json_decref(root);
+    fputc('\n', out);
+    return status;
 }

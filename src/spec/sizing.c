@@ -28,6 +28,7 @@ struct tri_sizer {
 
     const char **path; /* num_modules */
     const struct tri_module_spec **node;
+    double *module_flops;
     struct tri_size_row *row;
     struct tri_param_spec *param;
     int num_modules, num_rows, num_params;
@@ -60,6 +61,17 @@ static bool sizer_grow(struct tri_sizer *sizer, void *list, int count, int *room
     memcpy(list, &grown, sizeof(void *));
     *room = more;
     return true;
+}
+
+const struct tri_extension *tri_extension_find(const struct tri_extension *extensions,
+                                               int num_extensions,
+                                               const struct tri_module_spec *node)
+{
+    for (int i = 0; i < num_extensions; i++)
+        if (strcmp(extensions[i].implementation, node->implementation) == 0 &&
+            strcmp(extensions[i].module_row->name, node->module) == 0)
+            return &extensions[i];
+    return NULL;
 }
 
 const struct tri_sizing_input *tri_sizer_input(const struct tri_sizer *sizer)
@@ -112,6 +124,9 @@ const struct tri_scratch_table *tri_sizer_scratch(const struct tri_sizer *sizer,
     for (int i = 0; i < input->num_scratch; i++)
         if (strcmp(input->scratch[i].implementation, node->implementation) == 0)
             return input->scratch[i].table;
+    const struct tri_model_spec *spec = sizer->spec;
+    if (input->num_scratch > 0 && tri_extension_find(spec->extensions, spec->num_extensions, node))
+        return input->scratch[0].table; /* as the builder hands it the first table of kernels */
     if (input->num_scratch == 0)
         return &no_scratch;
     struct tri_sizer *noted = (struct tri_sizer *)sizer;
@@ -257,6 +272,7 @@ void tri_sizer_param(struct tri_sizer *sizer, const struct tri_param_spec *spec)
 void tri_sizer_flops(struct tri_sizer *sizer, double forward)
 {
     sizer->flops += forward;
+    sizer->module_flops[sizer->module] += forward;
 }
 
 void tri_sizer_tp_bytes(struct tri_sizer *sizer, double bytes)
@@ -268,16 +284,23 @@ void tri_sizer_tp_bytes(struct tri_sizer *sizer, double bytes)
 static void sizer_visit(struct tri_sizer *sizer, const struct tri_module_spec *node,
                         const char *path)
 {
-    int room = sizer->room_modules;
+    int room = sizer->room_modules, same = room;
     if (!sizer_grow(sizer, &sizer->path, sizer->num_modules, &room, sizeof(*sizer->path)) ||
+        !sizer_grow(sizer, &sizer->module_flops, sizer->num_modules, &same,
+                    sizeof(*sizer->module_flops)) ||
         !sizer_grow(sizer, &sizer->node, sizer->num_modules, &sizer->room_modules,
                     sizeof(*sizer->node)))
         return;
     sizer->module = sizer->num_modules++;
     sizer->path[sizer->module] = path;
     sizer->node[sizer->module] = node;
+    sizer->module_flops[sizer->module] = 0;
     sizer->has_children = false;
-    const struct tri_module_row *row = tri_module_row_find(node->module);
+    const struct tri_model_spec *spec = sizer->spec;
+    const struct tri_extension *extension =
+        tri_extension_find(spec->extensions, spec->num_extensions, node);
+    const struct tri_module_row *row =
+        extension ? extension->module_row : tri_module_row_find(node->module);
     if (row)
         row->describe(sizer, node);
     else if (sizer->status == TRI_OK)
@@ -320,6 +343,7 @@ tri_status tri_size_unit(const struct tri_model_spec *spec, int unit,
         .num_modules = sizer.num_modules,
         .module_path = sizer.path,
         .module_spec = sizer.node,
+        .module_flops = sizer.module_flops,
         .num_rows = sizer.num_rows,
         .rows = sizer.row,
         .num_params = sizer.num_params,

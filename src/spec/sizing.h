@@ -103,6 +103,7 @@ struct tri_unit_size {
     int num_modules;
     const char **module_path; /* by module index */
     const struct tri_module_spec **module_spec;
+    const double *module_flops; /* of each module without what lies below it */
     int num_rows;
     const struct tri_size_row *rows;
     int num_params;

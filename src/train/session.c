@@ -5,6 +5,7 @@
 #include "base/rng.h"
 #include "checkpoint/checkpoint.h"
 #include "optim/optimizer.h"
+#include "placement/layout.h"
 #include "placement/plan_check.h"
 #include "shape/check.h"
 #include "spec/model_spec.h"
@@ -88,6 +89,48 @@ static void check_placement(const struct tri_run_config *config,
     tri_split_check(&config->shape, &split, request->seq_length, err);
 }
 
+/* Which slice of which stage will hold each layer; NULL where the layout has problems, which the planner
+   will report. */
+static const struct tri_layer_place *place_layers(const struct tri_run_config *config,
+                                                  tri_arena *arena)
+{
+    int64_t num_layers = config->shape.transformer.num_layers;
+    tri_error *ignored = tri_error_create();
+    struct tri_layout layout;
+    struct tri_layer_place *places = NULL;
+    if (num_layers >= 1 &&
+        tri_layout_plan(&config->placement, num_layers, arena, ignored, &layout) == TRI_OK)
+        places = tri_arena_alloc(arena, (size_t)num_layers * sizeof(*places));
+    for (int i = 0; places && i < layout.num_stages * layout.num_slices; i++) {
+        const struct tri_slice_plan *slice = &layout.slices[i];
+        for (int u = 0; u < slice->num_units; u++) {
+            int64_t layer = slice->first_unit + u - 1;
+            if (layer >= 0 && layer < num_layers)
+                places[layer] = (struct tri_layer_place){.layer = layer,
+                                                         .stage = i / layout.num_slices,
+                                                         .virtual_stage = i % layout.num_slices};
+        }
+    }
+    tri_error_destroy(&ignored);
+    return places;
+}
+
+/* The default spec, its layers by the user's function if there is one. */
+static tri_status make_spec(const struct tri_run_config *config, const struct tri_hooks *hooks,
+                            tri_error *err, struct tri_model_spec **spec)
+{
+    if (!hooks || !hooks->layer_spec)
+        return tri_model_spec_create(&config->shape, &config->spec, err, spec);
+    tri_arena *arena = tri_arena_create();
+    TRI_CHECK(arena, err, TRI_NOMEM, "out of memory while placing layers");
+    const struct tri_layer_source source = {
+        .make = hooks->layer_spec, .user = hooks->user, .places = place_layers(config, arena)};
+    tri_status status =
+        tri_model_spec_create_layers(&config->shape, &config->spec, &source, err, spec);
+    tri_arena_destroy(&arena);
+    return status;
+}
+
 tri_status tri_run_plan(struct tri_run_config *config, const struct tri_hooks *hooks,
                         int world_size, bool forward_only, int64_t cache_length, tri_error *err,
                         struct tri_model_spec **spec, struct tri_placement **placement)
@@ -98,7 +141,7 @@ tri_status tri_run_plan(struct tri_run_config *config, const struct tri_hooks *h
     if (hooks && hooks->model_provider)
         status = hooks->model_provider(hooks->user, &config->shape, &config->spec, err, &made);
     else
-        status = tri_model_spec_create(&config->shape, &config->spec, err, &made);
+        status = make_spec(config, hooks, err, &made);
     struct tri_plan_request request;
     if (status == TRI_OK)
         config->shape = made->shape;
@@ -178,6 +221,8 @@ static tri_status build(struct tri_session *session)
 static tri_status plan_and_build(struct tri_session *session)
 {
     const struct tri_session_request *request = &session->request;
+    session->config.spec.extensions = request->extensions;
+    session->config.spec.num_extensions = request->num_extensions;
     TRI_TRY(tri_run_plan(&session->config, request->hooks, session->world->size,
                          request->forward_only, request->cache_length, session->err, &session->spec,
                          &session->placement));
