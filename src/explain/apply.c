@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#define MAX_GUESSES 200 /* nearest names per explanation; each one is a search */
+#define MAX_GUESSES 100 /* nearest names per explanation; each one is a search */
 
 static const char *join(tri_explanation *out, const char *const *values, int num)
 {

@@ -38,6 +38,15 @@ static bool has_placeholder(const char *const *values, int num)
     return false;
 }
 
+/* A word that is no argument's: arguments of the script's surroundings, or a slip. */
+static void explain_stray(tri_explanation *out, const char *word, const char *why)
+{
+    bool is_open = has_placeholder(&word, 1);
+    struct tri_explain_field *field = tri_explain_add(
+        out, TRI_SECTION_OTHER, is_open ? TRI_DIFFERS : TRI_UNKNOWN, word[0] ? word : "\"\"", "");
+    field->why = is_open ? "known only where the script runs; write it out" : why;
+}
+
 static void explain_argument(struct tri_megatron_rules *rules, const char *word,
                              const char *const *values, int num)
 {
@@ -57,13 +66,14 @@ static void explain_argument(struct tri_megatron_rules *rules, const char *word,
     else
         tri_megatron_see(rules, name);
     bool is_open = taken > 0 && has_placeholder(values, taken);
-    if (is_open && field->answer == TRI_UNDERSTOOD) {
+    if (is_open && (field->answer == TRI_UNDERSTOOD || field->answer == TRI_REFUSED)) {
         field->answer = TRI_DIFFERS;
         field->why = "known only where the script runs; fill it in";
     }
+    const char *why =
+        tri_explain_format(out, "'%.100s' takes %s", word, taken ? "one value" : "no value");
     for (int i = taken; i < num; i++)
-        tri_explain_add(out, TRI_SECTION_OTHER, TRI_UNKNOWN, values[i], "")->why =
-            tri_explain_format(out, "'%.100s' takes %s", word, taken ? "one value" : "no value");
+        explain_stray(out, values[i], why);
 }
 
 /* Words in groups: an argument and the values behind it. */
@@ -76,8 +86,7 @@ static void explain_words(struct tri_megatron_rules *rules, const struct tri_she
         const char *word = words->words[next++];
         int num = 0;
         if (!is_flag(word)) {
-            tri_explain_add(out, TRI_SECTION_OTHER, TRI_UNKNOWN, word, "")->why =
-                "a word that belongs to no argument";
+            explain_stray(out, word, "a word that belongs to no argument");
             continue;
         }
         const char *equals = strchr(word, '=');

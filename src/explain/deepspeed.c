@@ -122,6 +122,7 @@ static const struct tri_vocabulary words = {.title = "a DeepSpeed configuration"
 static void refuse(struct tri_explain_field *field, const char *why)
 {
     field->answer = TRI_REFUSED;
+    field->becomes = "";
     field->why = why;
 }
 

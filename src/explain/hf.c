@@ -183,8 +183,7 @@ static void explain_foreign(struct tri_explain_input *input, const json_t *root,
 {
     struct tri_explain_field *field =
         tri_explain_add(input->out, TRI_SECTION_SHAPE, TRI_LATER, "model_type", type);
-    field->why = tri_explain_format(input->out, "no family of trine reads it yet; there are %s",
-                                    tri_family_list());
+    field->why = "no family of trine reads it yet";
     const char *key;
     json_t *value;
     json_object_foreach((json_t *)root, key, value)

@@ -54,7 +54,7 @@ static const struct tri_word words[] = {
     VALUE("adam-eps", "1e-08", TRI_UNDERSTOOD, "adam_eps", NULL),
     VALUE("sgd-momentum", "0.9", TRI_UNDERSTOOD, "sgd_momentum", optim_why),
     VALUE("muon-momentum", "0.9", TRI_UNDERSTOOD, "muon_momentum", muon_why),
-    NEGATED("muon-no-split-qkv", TRI_UNDERSTOOD, "muon_no_split_qkv", muon_why),
+    NEGATED("muon-no-split-qkv", TRI_LATER, NULL, muon_why),
     FLAG("muon-nesterov", TRI_UNDERSTOOD, "muon_nesterov=true", muon_why),
     VALUE("muon-scale-mode", "spectral", TRI_UNDERSTOOD, "muon_scale_mode", muon_why),
     VALUE("muon-fp32-matmul-prec", "medium", TRI_UNDERSTOOD, "muon_fp32_matmul_prec", muon_why),

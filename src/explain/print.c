@@ -59,11 +59,22 @@ void tri_explanation_print(FILE *out, const tri_explanation *explanation)
     fprintf(out, "\n");
 }
 
+/* The answer's name as a key: "no_effect". */
+static const char *answer_key(enum tri_answer answer, char *key, size_t bytes)
+{
+    snprintf(key, bytes, "%s", tri_answer_name(answer));
+    for (char *c = key; *c; c++)
+        *c = *c == ' ' ? '_' : *c;
+    return key;
+}
+
 static json_t *field_json(const struct tri_explain_field *field)
 {
+    char key[32];
     return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s}", "name", field->name, "value", field->value,
                      "section", tri_section_name(field->section), "answer",
-                     tri_answer_name(field->answer), "becomes", field->becomes, "why", field->why);
+                     answer_key(field->answer, key, sizeof key), "becomes", field->becomes, "why",
+                     field->why);
 }
 
 static json_t *source_json(const tri_explanation *explanation, int s)
@@ -80,10 +91,12 @@ tri_status tri_explanation_print_json(FILE *out, const tri_explanation *explanat
     json_t *files = json_array(), *counts = json_object();
     for (int s = 0; s < explanation->num_sources; s++)
         json_array_append_new(files, source_json(explanation, s));
-    for (int answer = 0; answer < TRI_NUM_ANSWERS; answer++)
-        json_object_set_new(
-            counts, tri_answer_name((enum tri_answer)answer),
-            json_integer(tri_explanation_count(explanation, (enum tri_answer)answer)));
+    for (int i = 0; i < TRI_NUM_ANSWERS; i++) {
+        enum tri_answer answer = (enum tri_answer)i;
+        char key[32];
+        json_object_set_new(counts, answer_key(answer, key, sizeof key),
+                            json_integer(tri_explanation_count(explanation, answer)));
+    }
     json_t *root = json_pack("{s:o, s:o}", "files", files, "counts", counts);
     bool is_written = root && json_dumpf(root, out, JSON_INDENT(1)) == 0;
     json_decref(root);

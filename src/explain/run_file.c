@@ -7,6 +7,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* True when a problem is about the row; its default stands for it then. */
+static bool is_refused(const tri_error *problems, const char *name)
+{
+    char quoted[160];
+    snprintf(quoted, sizeof quoted, "'%.150s' ", name);
+    for (int i = 0; i < tri_error_count(problems); i++) {
+        if (strstr(tri_error_message(problems, i), quoted))
+            return true;
+    }
+    return false;
+}
+
 static void add_row(tri_explanation *out, const struct tri_option_binding *binding, int row)
 {
     const struct tri_option *option = &binding->table->rows[row];
@@ -36,7 +48,8 @@ static tri_status read_run(struct tri_explain_input *input)
                          problems);
     for (int i = 0; i < num; i++) {
         for (int row = 0; row < out->bindings[i].table->num_rows; row++) {
-            if (out->bindings[i].origin[row])
+            bool is_given = out->bindings[i].origin[row];
+            if (is_given && !is_refused(problems, out->bindings[i].table->rows[row].name))
                 add_row(out, &out->bindings[i], row);
             if (earlier[i] && earlier[i][row])
                 out->bindings[i].origin[row] = earlier[i][row];

@@ -6,8 +6,6 @@
  */
 #include "explain/shell_inner.h"
 
-#include "base/number.h"
-
 #include <ctype.h>
 #include <fnmatch.h>
 #include <string.h>
@@ -26,21 +24,13 @@ struct block {
 
 struct reader {
     struct tri_shell shell;
-    const char *next;
+    struct tri_shell_lexer lexer;
     struct block blocks[MAX_BLOCKS];
     int num_blocks;
     struct tri_shell_words plain; /* commands that begin with "--" */
     struct tri_shell_result best;
     int best_rank; /* of the command in best: 2 for pretrain*.py, 1 for another script */
     bool was_plain;
-    const char *heredoc; /* word that ends the text behind this line; NULL: none */
-};
-
-/* One command's pieces, and what ended it: '\n', ';', '&' for &&, '|' for || and pipes, '(' or ')'. */
-struct command {
-    struct tri_shell_raw *pieces;
-    int num, room;
-    char end;
 };
 
 static bool is_active(const struct reader *reader)
@@ -50,129 +40,6 @@ static bool is_active(const struct reader *reader)
             return false;
     }
     return true;
-}
-
-static bool raw_is(struct tri_shell_raw raw, const char *word)
-{
-    return raw.length == strlen(word) && strncmp(raw.start, word, raw.length) == 0;
-}
-
-/* The piece that begins here; an array's brackets belong to its assignment. */
-static struct tri_shell_raw read_piece(struct reader *reader)
-{
-    const char *start = reader->next, *text = start;
-    while (*text && !isspace((unsigned char)*text) && !strchr(";&|<>()", *text)) {
-        bool is_piece = strchr("'\"`\\", *text) != NULL;
-        if (*text == '$' && (text[1] == '(' || text[1] == '{'))
-            text = tri_shell_skip(text + 1);
-        else if (is_piece)
-            text = tri_shell_skip(text);
-        else if (*text++ == '=' && *text == '(')
-            text = tri_shell_skip(text);
-    }
-    reader->next = text;
-    return (struct tri_shell_raw){.start = start, .length = (size_t)(text - start)};
-}
-
-static void skip_blanks(struct reader *reader)
-{
-    for (;;) {
-        if (*reader->next != '\n' && isspace((unsigned char)*reader->next))
-            reader->next++;
-        else if (reader->next[0] == '\\' && reader->next[1] == '\n')
-            reader->next += 2;
-        else if (strncmp(reader->next, "\\\r\n", 3) == 0)
-            reader->next += 3;
-        else if (*reader->next == '#')
-            reader->next += strcspn(reader->next, "\n");
-        else
-            return;
-    }
-}
-
-/* "> file", "2>&1", "<<WORD": neither arguments nor anything else that matters here. */
-static void skip_redirection(struct reader *reader, struct command *command)
-{
-    if (command->num > 0) {
-        struct tri_shell_raw last = command->pieces[command->num - 1];
-        bool touches = last.start + last.length == reader->next;
-        if (touches && last.length == 1 && isdigit((unsigned char)*last.start))
-            command->num--;
-    }
-    bool is_heredoc = strncmp(reader->next, "<<", 2) == 0 && reader->next[2] != '<';
-    reader->next += strspn(reader->next, "<>&-");
-    skip_blanks(reader);
-    struct tri_shell_words words = {0};
-    struct tri_shell_raw target = read_piece(reader);
-    if (!is_heredoc)
-        return;
-    tri_shell_expand(&reader->shell, target, &words);
-    reader->heredoc = words.num > 0 ? words.words[0] : NULL;
-}
-
-static void skip_heredoc(struct reader *reader)
-{
-    const char *word = reader->heredoc;
-    reader->heredoc = NULL;
-    while (*reader->next) {
-        const char *line = reader->next + strspn(reader->next, "\t");
-        size_t length = strcspn(line, "\r\n");
-        bool is_end = length == strlen(word) && strncmp(line, word, length) == 0;
-        reader->next = line + strcspn(line, "\n");
-        reader->next += *reader->next != '\0';
-        if (is_end)
-            return;
-    }
-}
-
-static void end_command(struct reader *reader, struct command *command)
-{
-    const char *text = reader->next;
-    command->end = *text;
-    if (*text)
-        reader->next += 1 + ((*text == '&' || *text == '|' || *text == ';') && text[1] == *text);
-    /* ";;" ends a branch, a single '&' or '|' only a command. */
-    if (*text == ';' && text[1] == ';')
-        command->end = '!';
-    if ((*text == '&' || *text == '|') && text[1] != *text)
-        command->end = ';';
-    if (*text == '\n' && reader->heredoc)
-        skip_heredoc(reader);
-}
-
-static void add_piece(struct reader *reader, struct command *command, struct tri_shell_raw piece)
-{
-    if (command->num == command->room) {
-        int room = command->room ? 2 * command->room : 64;
-        struct tri_shell_raw *grown =
-            room > MAX_COMMAND ? NULL
-                               : tri_arena_alloc(reader->shell.arena, (size_t)room * sizeof *grown);
-        if (!grown)
-            return;
-        if (command->num > 0)
-            memcpy(grown, command->pieces, (size_t)command->num * sizeof *grown);
-        command->pieces = grown;
-        command->room = room;
-    }
-    command->pieces[command->num++] = piece;
-}
-
-static void read_command(struct reader *reader, struct command *command)
-{
-    command->num = 0;
-    for (;;) {
-        skip_blanks(reader);
-        char next = *reader->next;
-        bool redirects_both = next == '&' && reader->next[1] == '>';
-        if (next == '<' || next == '>' || redirects_both) {
-            skip_redirection(reader, command);
-        } else if (next == '\0' || strchr("\n;&|()", next)) {
-            end_command(reader, command);
-            return;
-        } else {
-            add_piece(reader, command, read_piece(reader));
-        }
-    }
 }
 
 /* NAME=..., NAME+=...: the length of NAME; 0 when piece assigns nothing. */
@@ -191,19 +58,19 @@ static size_t assigned_name(struct tri_shell_raw piece)
 static void expand_array(struct reader *reader, struct tri_shell_raw inside,
                          struct tri_shell_words *items)
 {
-    const char *end = inside.start + inside.length, *after = reader->next;
-    reader->next = inside.start;
-    while (reader->next < end) {
-        skip_blanks(reader);
-        if (reader->next >= end)
+    const char *end = inside.start + inside.length, *after = reader->lexer.next;
+    reader->lexer.next = inside.start;
+    while (reader->lexer.next < end) {
+        tri_shell_skip_blanks(&reader->lexer);
+        if (reader->lexer.next >= end)
             break;
-        struct tri_shell_raw item = read_piece(reader);
+        struct tri_shell_raw item = tri_shell_read_piece(&reader->lexer);
         if (item.length == 0)
-            reader->next++;
+            reader->lexer.next++;
         else if (item.start + item.length <= end)
             tri_shell_expand(&reader->shell, item, items);
     }
-    reader->next = after;
+    reader->lexer.next = after;
 }
 
 static void assign(struct reader *reader, struct tri_shell_raw piece, size_t length)
@@ -305,7 +172,7 @@ static void run_simple(struct reader *reader, struct tri_shell_raw *pieces, int 
     static const char *const declaring[] = {"export", "local", "readonly", "declare", "typeset"};
     int first = 0;
     for (size_t i = 0; num > 0 && i < sizeof declaring / sizeof declaring[0]; i++)
-        first += first == 0 && raw_is(pieces[0], declaring[i]);
+        first += first == 0 && tri_shell_raw_is(pieces[0], declaring[i]);
     while (first > 0 && first < num && pieces[first].start[0] == '-')
         first++;
     int assigned = first;
@@ -324,70 +191,6 @@ static void run_simple(struct reader *reader, struct tri_shell_raw *pieces, int 
     note_command(reader, &words);
 }
 
-enum truth { NO, YES, NOT_KNOWN };
-
-static enum truth compare(const char *a, const char *sign, const char *b)
-{
-    int64_t left, right;
-    if (strcmp(sign, "==") == 0 || strcmp(sign, "=") == 0)
-        return fnmatch(b, a, 0) == 0 ? YES : NO;
-    if (strcmp(sign, "!=") == 0)
-        return fnmatch(b, a, 0) == 0 ? NO : YES;
-    if (tri_number_read_int(a, &left) != TRI_NUMBER_OK ||
-        tri_number_read_int(b, &right) != TRI_NUMBER_OK)
-        return NOT_KNOWN;
-    const struct {
-        const char *sign;
-        bool holds;
-    } signs[] = {
-        {"-eq", left == right}, {"-ne", left != right}, {"-lt", left < right},
-        {"-le", left <= right}, {"-gt", left > right},  {"-ge", left >= right},
-    };
-    for (size_t i = 0; i < sizeof signs / sizeof signs[0]; i++) {
-        if (strcmp(sign, signs[i].sign) == 0)
-            return signs[i].holds ? YES : NO;
-    }
-    return NOT_KNOWN;
-}
-
-/* "[[ a == b ]]", "[ -z x ]", "true"; its brackets may have been cut off by && and ||. */
-static enum truth test(struct reader *reader, struct tri_shell_raw *pieces, int num)
-{
-    struct tri_shell_words words = {0};
-    bool negates = false;
-    reader->shell.empties_unset = true;
-    for (int i = 0; i < num; i++) {
-        int before = words.num;
-        bool is_bracket = raw_is(pieces[i], "[") || raw_is(pieces[i], "[[") ||
-                          raw_is(pieces[i], "]") || raw_is(pieces[i], "]]") ||
-                          raw_is(pieces[i], "test");
-        if (is_bracket)
-            continue;
-        if (raw_is(pieces[i], "!")) {
-            negates = !negates;
-            continue;
-        }
-        tri_shell_expand(&reader->shell, pieces[i], &words);
-        if (words.num == before)
-            tri_shell_push(&reader->shell, &words, "", 0);
-    }
-    reader->shell.empties_unset = false;
-    enum truth truth = NOT_KNOWN;
-    if (words.num == 3)
-        truth = compare(words.words[0], words.words[1], words.words[2]);
-    else if (words.num == 2 && strcmp(words.words[0], "-z") == 0)
-        truth = words.words[1][0] == '\0' ? YES : NO;
-    else if (words.num == 2 && strcmp(words.words[0], "-n") == 0)
-        truth = words.words[1][0] != '\0' ? YES : NO;
-    else if (words.num == 1)
-        truth = strcmp(words.words[0], "true") == 0    ? YES
-                : strcmp(words.words[0], "false") == 0 ? NO
-                                                       : NOT_KNOWN;
-    if (truth == NOT_KNOWN)
-        return truth;
-    return (truth == YES) != negates ? YES : NO;
-}
-
 static void open_block(struct reader *reader, bool is_case)
 {
     if (reader->num_blocks == MAX_BLOCKS)
@@ -397,12 +200,12 @@ static void open_block(struct reader *reader, bool is_case)
 }
 
 /* One more part of a condition; before says how the last part ended. */
-static void add_condition(struct reader *reader, struct block *block, struct command *command,
-                          int first, char before)
+static void add_condition(struct reader *reader, struct block *block,
+                          struct tri_shell_command *command, int first, char before)
 {
     if (first >= command->num)
         return;
-    bool holds = test(reader, command->pieces + first, command->num - first) == YES;
+    bool holds = tri_shell_test(&reader->shell, command->pieces + first, command->num - first);
     if (before == '&')
         block->is_true = block->is_true && holds;
     else if (before == '|')
@@ -415,29 +218,30 @@ static void add_condition(struct reader *reader, struct block *block, struct com
 static void read_pattern(struct reader *reader, struct block *block)
 {
     bool matches = false;
-    while (*reader->next && *reader->next != ')') {
+    while (*reader->lexer.next && *reader->lexer.next != ')') {
         struct tri_shell_words words = {0};
-        while (*reader->next == '\n' || *reader->next == '|' || *reader->next == '(' ||
-               *reader->next == ' ' || *reader->next == '\t')
-            reader->next++;
-        skip_blanks(reader);
-        struct tri_shell_raw piece = read_piece(reader);
-        if (raw_is(piece, "esac")) {
+        while (*reader->lexer.next == '\n' || *reader->lexer.next == '|' ||
+               *reader->lexer.next == '(' || *reader->lexer.next == ' ' ||
+               *reader->lexer.next == '\t')
+            reader->lexer.next++;
+        tri_shell_skip_blanks(&reader->lexer);
+        struct tri_shell_raw piece = tri_shell_read_piece(&reader->lexer);
+        if (tri_shell_raw_is(piece, "esac")) {
             reader->num_blocks--;
             return;
         }
         tri_shell_expand(&reader->shell, piece, &words);
         matches = matches || (words.num > 0 && fnmatch(words.words[0], block->subject, 0) == 0);
-        if (piece.length == 0 && *reader->next && *reader->next != ')')
-            reader->next++;
+        if (piece.length == 0 && *reader->lexer.next && *reader->lexer.next != ')')
+            reader->lexer.next++;
     }
-    reader->next += *reader->next == ')';
+    reader->lexer.next += *reader->lexer.next == ')';
     block->is_taken = matches && !block->was_taken;
     block->was_taken = block->was_taken || matches;
     block->wants_pattern = false;
 }
 
-static void open_case(struct reader *reader, struct command *command)
+static void open_case(struct reader *reader, struct tri_shell_command *command)
 {
     struct tri_shell_words words = {0};
     open_block(reader, true);
@@ -451,40 +255,42 @@ static void open_case(struct reader *reader, struct command *command)
 }
 
 /* A word in front of a command that opens, turns or closes a block; returns how many pieces it takes. */
-static int run_keyword(struct reader *reader, struct command *command, int at)
+static int run_keyword(struct reader *reader, struct tri_shell_command *command, int at)
 {
     struct tri_shell_raw word = command->pieces[at];
     struct block *block = reader->num_blocks > 0 ? &reader->blocks[reader->num_blocks - 1] : NULL;
     bool in_if = block && !block->is_case;
-    if (raw_is(word, "if")) {
+    if (tri_shell_raw_is(word, "if")) {
         open_block(reader, false);
-    } else if (raw_is(word, "then") && in_if) {
+    } else if (tri_shell_raw_is(word, "then") && in_if) {
         block->in_condition = false;
         block->is_taken = block->is_true && !block->was_taken;
         block->was_taken = block->was_taken || block->is_taken;
-    } else if (raw_is(word, "elif") && in_if) {
+    } else if (tri_shell_raw_is(word, "elif") && in_if) {
         block->in_condition = true;
         block->is_taken = block->is_true = false;
-    } else if (raw_is(word, "else") && in_if) {
+    } else if (tri_shell_raw_is(word, "else") && in_if) {
         block->is_taken = !block->was_taken;
-    } else if (raw_is(word, "fi") && in_if) {
+    } else if (tri_shell_raw_is(word, "fi") && in_if) {
         reader->num_blocks--;
-    } else if (raw_is(word, "esac") && block && block->is_case) {
+    } else if (tri_shell_raw_is(word, "esac") && block && block->is_case) {
         reader->num_blocks--;
-    } else if (raw_is(word, "case") && at == 0) {
+    } else if (tri_shell_raw_is(word, "case") && at == 0) {
         open_case(reader, command);
         return command->num;
-    } else if (raw_is(word, "for") || raw_is(word, "function")) {
+    } else if (tri_shell_raw_is(word, "for") || tri_shell_raw_is(word, "function")) {
         return command->num;
-    } else if (!raw_is(word, "do") && !raw_is(word, "done") && !raw_is(word, "{") &&
-               !raw_is(word, "}") && !raw_is(word, "while") && !raw_is(word, "until") &&
-               !raw_is(word, "time") && !raw_is(word, "exec") && !raw_is(word, "eval")) {
+    } else if (!tri_shell_raw_is(word, "do") && !tri_shell_raw_is(word, "done") &&
+               !tri_shell_raw_is(word, "{") && !tri_shell_raw_is(word, "}") &&
+               !tri_shell_raw_is(word, "while") && !tri_shell_raw_is(word, "until") &&
+               !tri_shell_raw_is(word, "time") && !tri_shell_raw_is(word, "exec") &&
+               !tri_shell_raw_is(word, "eval")) {
         return 0;
     }
     return 1;
 }
 
-static void run_command(struct reader *reader, struct command *command, char before)
+static void run_command(struct reader *reader, struct tri_shell_command *command, char before)
 {
     int first = 0;
     while (first < command->num) {
@@ -506,24 +312,24 @@ static void run_command(struct reader *reader, struct command *command, char bef
 
 static void run_text(struct reader *reader, const char *text)
 {
-    const char *after = reader->next;
-    struct command command = {0};
+    const char *after = reader->lexer.next;
+    struct tri_shell_command command = {0};
     char before = '\n';
-    reader->next = text;
+    reader->lexer.next = text;
     reader->shell.depth++;
-    while (*reader->next) {
+    while (*reader->lexer.next) {
         struct block *block =
             reader->num_blocks > 0 ? &reader->blocks[reader->num_blocks - 1] : NULL;
         if (block && block->wants_pattern) {
             read_pattern(reader, block);
             continue;
         }
-        read_command(reader, &command);
+        tri_shell_read_command(&reader->lexer, &command);
         run_command(reader, &command, before);
         before = command.end;
     }
     reader->shell.depth--;
-    reader->next = after;
+    reader->lexer.next = after;
 }
 
 /* Arrays and texts of arguments, in the order of the script. */
@@ -553,12 +359,13 @@ tri_status tri_shell_read(const char *text, const char *name, tri_arena *arena, 
     struct reader *reader = tri_arena_alloc(arena, sizeof *reader);
     TRI_CHECK(reader, err, TRI_NOMEM, "out of memory while '%s' was read", name);
     reader->shell = (struct tri_shell){.arena = arena, .budget = LARGEST};
+    reader->lexer = (struct tri_shell_lexer){.shell = &reader->shell};
     run_text(reader, text);
     if (reader->best_rank == 0 && reader->plain.num > 0)
         reader->best.arguments = reader->plain;
     else if (reader->best_rank == 0)
         take_variables(reader);
-    if (reader->shell.budget < sizeof(char *) + 4096)
+    if (reader->shell.is_over)
         return tri_error_add(
             err, TRI_INVALID,
             "%s: its variables make more than %d bytes of arguments; write them out", name,

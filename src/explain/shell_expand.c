@@ -23,8 +23,10 @@ void tri_shell_push(struct tri_shell *shell, struct tri_shell_words *words, cons
                     size_t length)
 {
     size_t cost = length + sizeof(char *);
-    if (cost > shell->budget)
+    if (cost > shell->budget) {
+        shell->is_over = true;
         return;
+    }
     shell->budget -= cost;
     if (words->num == words->room) {
         int room = words->room ? 2 * words->room : 8;
@@ -114,8 +116,10 @@ static void add_bytes(struct expansion *made, const char *bytes, size_t length)
     if (made->used + length > made->room) {
         size_t room = 2 * (made->used + length) + 64;
         char *grown = room > made->shell->budget ? NULL : realloc(made->open, room);
-        if (!grown)
+        if (!grown) {
+            made->shell->is_over = true;
             return;
+        }
         made->open = grown;
         made->room = room;
     }
@@ -176,6 +180,19 @@ static void add_unknown(struct expansion *made, const char *start, const char *e
         add_bytes(made, start, (size_t)(end - start));
 }
 
+/* The words of a default have fallen apart already; inside quotes they are one. */
+static void add_default(struct expansion *made, const struct tri_shell_words *words, bool is_quoted)
+{
+    for (int i = 0; i < words->num; i++) {
+        if (i > 0 && is_quoted)
+            add_bytes(made, " ", 1);
+        else if (i > 0)
+            end_word(made);
+        add_bytes(made, words->words[i], strlen(words->words[i]));
+    }
+    made->has_open = made->has_open || is_quoted;
+}
+
 /* "${NAME[@]:-default}" from text to end. */
 static void add_braced(struct expansion *made, const char *text, const char *end, bool is_quoted)
 {
@@ -199,9 +216,7 @@ static void add_braced(struct expansion *made, const char *text, const char *end
     if (is_instead ? has_value : has_default && !has_value) {
         struct tri_shell_words words = {0};
         tri_shell_expand(made->shell, word, &words);
-        add_items(made, &words, is_quoted, true);
-        if (words.num == 0 && is_quoted)
-            add_bytes(made, "", 0);
+        add_default(made, &words, is_quoted);
     } else if (is_instead) {
         made->has_open = made->has_open || is_quoted;
     } else if (variable && length > 0) {

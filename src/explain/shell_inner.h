@@ -26,6 +26,7 @@ struct tri_shell {
     tri_arena *arena;
     struct tri_shell_variable *variables; /* the newest first */
     size_t budget;                        /* bytes that may still be made of the script's */
+    bool is_over;                         /* they were used up, and something was left out */
     int depth;                            /* of words inside words */
     bool empties_unset;                   /* unset variables are empty, as a test sees them */
 };
@@ -43,3 +44,27 @@ void tri_shell_expand(struct tri_shell *shell, struct tri_shell_raw raw,
                       struct tri_shell_words *words);
 /* The value of "1 + (N * 2)"; false when it is none that is known here. */
 bool tri_shell_arithmetic(struct tri_shell *shell, const char *text, size_t length, int64_t *value);
+
+/* Where reading stands. */
+struct tri_shell_lexer {
+    struct tri_shell *shell;
+    const char *next;
+    const char *heredoc; /* word that ends the text behind this line; NULL: none */
+};
+
+/* One command's pieces, and what ended it: '\n', ';', '&' for &&, '|' for ||, '(' or ')', '!' for ;; and 0 at
+   the end. */
+struct tri_shell_command {
+    struct tri_shell_raw *pieces;
+    int num, room;
+    char end;
+};
+
+bool tri_shell_raw_is(struct tri_shell_raw raw, const char *word);
+void tri_shell_skip_blanks(struct tri_shell_lexer *lexer);
+/* The piece that begins here; an array's brackets belong to its assignment. */
+struct tri_shell_raw tri_shell_read_piece(struct tri_shell_lexer *lexer);
+void tri_shell_read_command(struct tri_shell_lexer *lexer, struct tri_shell_command *command);
+
+/* True when the condition surely holds; its brackets may have been cut off by && and ||. */
+bool tri_shell_test(struct tri_shell *shell, const struct tri_shell_raw *pieces, int num);

@@ -87,7 +87,7 @@ struct tri_word_found tri_word_find(const struct tri_vocabulary *vocabulary, con
 bool tri_word_nearest(const struct tri_vocabulary *vocabulary, const char *name, char *buffer,
                       int bytes)
 {
-    int best = tri_option_near(name) + 1;
+    int best = tri_option_near(name) + 1; /* a difference in length is that many edits */
     bool is_found = false;
     for (const struct tri_word_list *const *list = vocabulary->lists; *list; list++) {
         for (int i = 0; i < (*list)->num; i++) {
@@ -95,9 +95,12 @@ bool tri_word_nearest(const struct tri_vocabulary *vocabulary, const char *name,
             size_t length;
             char known[64];
             while ((spelling = next_spelling(&names, &length))) {
+                int longer = (int)length - (int)strlen(name);
+                if (length >= sizeof known || longer >= best || -longer >= best)
+                    continue;
                 snprintf(known, sizeof known, "%.*s", (int)length, spelling);
                 int distance = tri_option_distance(name, known);
-                if (length >= sizeof known || distance >= best)
+                if (distance >= best)
                     continue;
                 best = distance;
                 snprintf(buffer, (size_t)bytes, "%s", known);
