@@ -19,6 +19,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,12 +34,20 @@ static void die(const char *what, const char *subject)
     exit(1);
 }
 
+/* What is asked for lives to the end. */
+static struct block {
+    struct block *next;
+    max_align_t data[];
+} * blocks;
+
 static void *room(size_t bytes)
 {
-    void *block = calloc(1, bytes ? bytes : 1);
+    struct block *block = calloc(1, sizeof *block + bytes);
     if (!block)
         die("out of memory for", "a block");
-    return block;
+    block->next = blocks;
+    blocks = block;
+    return block->data;
 }
 
 static FILE *open_out(const char *path)
