@@ -60,8 +60,8 @@ static void cut_name(char *path)
         slash[slash == path] = '\0';
 }
 
-/* Whether checkpoints can be written, found before time goes into the run: the nearest folder that is there
-   must take new files. Makes nothing. */
+/* Whether checkpoints can be written, found before time goes into the run: the nearest folder that
+   is there must take new files. Makes nothing. */
 static tri_status check_save_folder(const struct run *run)
 {
     const char *folder = run->session->config.checkpoint.save;

@@ -256,8 +256,8 @@ static bool is_model(const char *path)
     return access(file, F_OK) == 0;
 }
 
-/* The directory that the options name; NULL: start anew, which a run does that saves where it loads from and
-   has saved nothing yet. */
+/* The directory that the options name; NULL: start anew, which a run does that saves where it loads
+   from and has saved nothing yet. */
 static tri_status find_dir(tri_session_state *state, const char **dir, bool *is_run)
 {
     const struct tri_checkpoint_config *config = &state->session->config.checkpoint;
