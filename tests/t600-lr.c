@@ -180,6 +180,11 @@ static void iterations_become_samples(void **state)
     assert_int_equal(schedule.warmup, 12);
     assert_int_equal(schedule.decay, 32);
     assert_int_equal(schedule.wsd_decay, 8);
+    assert_int_equal(schedule.wd_steps, 0); /* the weight decay does not change */
+    config.weight_decay_incr_style = TRI_WD_LINEAR;
+    config.start_weight_decay = 0.0;
+    config.end_weight_decay = 0.1;
+    assert_int_equal(plan(&config, &schedule), TRI_OK);
     assert_int_equal(schedule.wd_steps, 40);
     config.lr_warmup_iters = 0;
     config.lr_warmup_fraction = 0.25;
