@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # train/: whole steps on whole grids (tri_train_test() is in t5xx-executor.cmake).
-foreach(model gpt2 gpt2_untied llama)
+foreach(model gpt2 gpt2_untied llama attention)
   tri_train_test(t800-grid ARGS ${model})
 endforeach()
 tri_train_test(t801-grid-faults LABELS quick)

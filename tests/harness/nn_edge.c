@@ -77,12 +77,10 @@ int64_t nn_param_element(const struct tri_param_spec *spec, int tp, int rank, in
     if (spec->cut_dim == 1)
         column += rank * columns;
     if (spec->cut_dim == 0) {
-        int64_t first[3], size[3];
-        for (int p = 0; p < spec->num_parts; p++) {
-            first[p] = spec->parts[p].first;
-            size[p] = spec->parts[p].rows;
-        }
-        row = part_index(spec->num_parts, first, size, tp, rank, row);
+        int p = 0;
+        while (p + 1 < spec->num_parts && row >= tri_part_share(&spec->parts[p], tp))
+            row -= tri_part_share(&spec->parts[p++], tp);
+        row += tri_part_first(&spec->parts[p], tp, rank);
     }
     return row * width + column;
 }

@@ -19,7 +19,7 @@
 
 #define MAX_RANKS 16
 
-static const char *const model_names[] = {"gpt2", "gpt2_untied", "llama"};
+static const char *const model_names[] = {"gpt2", "gpt2_untied", "llama", "attention"};
 
 const char *train_model_name(enum train_model model)
 {
@@ -54,11 +54,30 @@ void train_way_format(const struct train_way *way, char *text, size_t bytes)
              way->schedule ? " schedule " : "", way->schedule ? way->schedule : "");
 }
 
+static void shape_attention(struct tri_gpt_config *shape)
+{
+    struct tri_attention_config *a = &shape->transformer.attention;
+    shape->transformer.num_query_groups = 2;
+    shape->transformer.kv_channels = 6;
+    shape->transformer.add_qkv_bias = true;
+    shape->position_embedding_type = TRI_POSITION_YARN;
+    a->rotary_scaling_factor = 3;
+    a->original_max_position_embeddings = 8;
+    a->qk_layernorm = true;
+    a->softmax_type = TRI_SOFTMAX_LEARNABLE;
+    a->attn_logit_softcapping = 2;
+    a->window_size = (struct tri_option_list){.num = 2, .value = {4, 0}};
+    a->window_attn_skip_freq = (struct tri_option_list){.num = 1, .value = {2}};
+}
+
 static struct tri_gpt_config shape_of(const struct train_way *way)
 {
     int64_t layers = way->layers ? way->layers : 4;
-    struct tri_gpt_config shape = way->model == TRAIN_LLAMA ? shape_llama(layers, 32, 8, 4, 48, 101)
-                                                            : shape_gpt2(layers, 32, 8, 101, 16);
+    bool is_llama = way->model == TRAIN_LLAMA || way->model == TRAIN_ATTENTION;
+    struct tri_gpt_config shape =
+        is_llama ? shape_llama(layers, 32, 8, 4, 48, 101) : shape_gpt2(layers, 32, 8, 101, 16);
+    if (way->model == TRAIN_ATTENTION)
+        shape_attention(&shape);
     shape.seq_length = 16;
     shape.make_vocab_size_divisible_by = 1;
     shape.transformer.hidden_dropout = 0.1;

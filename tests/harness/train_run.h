@@ -10,7 +10,9 @@
 #include "comm/comm.h"
 #include "train/step.h"
 
-enum train_model { TRAIN_GPT2, TRAIN_GPT2_UNTIED, TRAIN_LLAMA, TRAIN_NUM_MODELS };
+/* "attention": a llama whose 2 key/value heads more tensor-parallel ranks share, with norms of heads, learned
+   sinks, capped scores, windows in every other layer and yarn. */
+enum train_model { TRAIN_GPT2, TRAIN_GPT2_UNTIED, TRAIN_LLAMA, TRAIN_ATTENTION, TRAIN_NUM_MODELS };
 const char *train_model_name(enum train_model model);
 /* TRAIN_NUM_MODELS when no model is called name. */
 enum train_model train_model_find(const char *name);
