@@ -48,6 +48,11 @@ static const struct tri_option rows[] = {
      .default_text = "false",
      .help =
          "fail where load and save are one folder without a checkpoint, instead of starting anew"},
+    {.name = "keep_last",
+     .type = TRI_OPTION_INT,
+     .offset = FIELD(keep_last),
+     .flags = TRI_OPTION_POSITIVE,
+     .help = "how many of this run's checkpoints stay, the newest; all when unset"},
     {.name = "max_shard_size_gb",
      .type = TRI_OPTION_DOUBLE,
      .offset = FIELD(max_shard_size_gb),

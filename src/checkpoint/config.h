@@ -12,6 +12,7 @@ struct tri_checkpoint_config {
     bool finetune;              /* weights only: iteration, data and optimizer start anew */
     bool no_load_optim, no_save_optim;
     bool exit_on_missing_checkpoint;
+    int64_t keep_last;        /* newest checkpoints of this run that stay; unset: all */
     double max_shard_size_gb; /* of a weight file */
 };
 extern const struct tri_option_table tri_checkpoint_options;

@@ -225,6 +225,7 @@ tri_status tri_session_state_save(tri_session_state *state, const struct tri_pro
         .moments = state->moments,
         .num_moments = config->no_save_optim ? 0 : state->num_moments,
         .file_limit = (int64_t)(config->max_shard_size_gb * 1e9),
+        .keep = config->keep_last == TRI_UNSET ? 0 : (int)config->keep_last,
         .first_iteration = state->first_iteration,
         .staging = state->staging,
     };
@@ -284,6 +285,31 @@ static tri_status find_dir(tri_session_state *state, const char **dir, bool *is_
     return TRI_OK;
 }
 
+/* Options that decide which sample comes when: another value goes on with other data. */
+static const char *const data_options[] = {
+    "seed",           "seq_length",      "global_batch_size",
+    "data_path",      "train_data_path", "valid_data_path",
+    "test_data_path", "split",           "dataloader_type",
+};
+
+static void note_changed_data(tri_error *err, const char *dir, struct tri_option_binding *saved,
+                              struct tri_option_binding *own, int num)
+{
+    for (size_t i = 0; i < sizeof data_options / sizeof data_options[0]; i++)
+        for (int b = 0; b < num; b++) {
+            const struct tri_option *row = tri_option_find(saved[b].table, data_options[i]);
+            char theirs[256], ours[256];
+            if (!row)
+                continue;
+            tri_option_format(row, saved[b].config, theirs, sizeof theirs);
+            tri_option_format(row, own[b].config, ours, sizeof ours);
+            if (strcmp(theirs, ours) != 0)
+                tri_error_note(err,
+                               "%s is %s, in '%s' it was %s: the run goes on with other samples",
+                               row->name, ours, dir, theirs);
+        }
+}
+
 /* Reads the saved options and holds their schedule against this run's. */
 static tri_status reconcile(tri_session_state *state, const struct tri_checkpoint_state *saved,
                             const char *dir, struct tri_lr_schedule *schedule)
@@ -293,12 +319,14 @@ static tri_status reconcile(tri_session_state *state, const struct tri_checkpoin
         return TRI_OK;
     struct tri_run_config *config = tri_arena_alloc(state->arena, sizeof *config);
     TRI_CHECK(config, session->err, TRI_NOMEM, "out of memory for the saved options");
-    struct tri_option_binding bindings[TRI_RUN_MAX_BINDINGS];
+    struct tri_option_binding bindings[TRI_RUN_MAX_BINDINGS], own[TRI_RUN_MAX_BINDINGS];
     struct tri_lr_schedule theirs;
     tri_run_config_set_defaults(config);
+    tri_run_bind(&session->config, own);
     int num = tri_run_bind(config, bindings);
     TRI_TRY(tri_option_read_text(saved->options, strlen(saved->options), dir, bindings, num,
                                  session->err));
+    note_changed_data(session->err, dir, bindings, own, num);
     TRI_TRY(tri_lr_schedule_plan(&config->optim, config->train.train_iters,
                                  config->train.global_batch_size, session->err, &theirs));
     return tri_lr_schedule_reconcile(&theirs, &session->config.optim, dir, session->err, schedule);
