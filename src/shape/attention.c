@@ -2,6 +2,8 @@
 /* The rules of shape/attention.h. */
 #include "shape/attention.h"
 
+#include "shape/mup.h"
+
 #include <inttypes.h>
 #include <math.h>
 
@@ -51,10 +53,31 @@ static double default_scale(const struct tri_transformer_config *t)
 double tri_softmax_scale(const struct tri_gpt_config *config)
 {
     double given = config->transformer.attention.softmax_scale;
-    return isnan(given) ? default_scale(&config->transformer) : given;
+    if (!isnan(given))
+        return given;
+    return config->transformer.use_mup ? tri_mup_attention_scale(config)
+                                       : default_scale(&config->transformer);
 }
 
-/* A list of one number is the number; one that means every layer or none says so shortly. */
+/* A list of 0 and 1 for each layer that the number n says as well, with value at every n-th layer and the
+   other one elsewhere, becomes the number. */
+static void resolve_pattern(struct tri_option_list *list, int64_t num_layers, int64_t value,
+                            bool must_divide)
+{
+    if (list->num < 2 || list->num != num_layers)
+        return;
+    for (int64_t n = 1; n <= num_layers; n++) {
+        int64_t i = 0;
+        while (i < num_layers && (list->value[i] != 0) == (((i + 1) % n == 0) == (value != 0)))
+            i++;
+        if (i < num_layers || (must_divide && num_layers % n != 0))
+            continue;
+        *list = (struct tri_option_list){.num = 1, .value = {n}};
+        return;
+    }
+}
+
+/* What means every layer or none says so shortly. */
 static void resolve_window(struct tri_gpt_config *config)
 {
     struct tri_attention_config *a = &config->transformer.attention;
@@ -71,6 +94,7 @@ static void resolve_window(struct tri_gpt_config *config)
         a->window_size = (struct tri_option_list){.num = 0};
     if (a->window_size.num == 0 || windowed == num_layers)
         a->window_attn_skip_freq = (struct tri_option_list){.num = 0};
+    resolve_pattern(&a->window_attn_skip_freq, num_layers, 0, false);
 }
 
 void tri_attention_resolve(struct tri_gpt_config *config)
@@ -85,7 +109,7 @@ void tri_attention_resolve(struct tri_gpt_config *config)
     if (a->rotary_seq_len_interpolation_factor == 1)
         a->rotary_seq_len_interpolation_factor = NAN;
     if (config->transformer.kv_channels > 0 &&
-        a->softmax_scale == default_scale(&config->transformer))
+        a->softmax_scale == default_scale(&config->transformer) && !config->transformer.use_mup)
         a->softmax_scale = NAN;
     if (a->no_rope_freq.num == config->transformer.num_layers && a->no_rope_freq.num > 1) {
         int64_t skipped = 0;
@@ -93,6 +117,7 @@ void tri_attention_resolve(struct tri_gpt_config *config)
             skipped += a->no_rope_freq.value[i] != 0;
         if (skipped == 0)
             a->no_rope_freq = (struct tri_option_list){.num = 0};
+        resolve_pattern(&a->no_rope_freq, config->transformer.num_layers, 1, true);
     }
     resolve_window(config);
 }
@@ -204,8 +229,7 @@ static void check_windows(struct check *check)
     const struct tri_option_list *window = &a->window_size;
     if (window->num > 2)
         PROBLEM(check,
-                "'window_size' has %" PRId64
-                " numbers; give those to the left and right, \"127,0\"",
+                "'window_size' has %" PRId64 " numbers; give those to the left and right, [127, 0]",
                 window->num);
     else if (window->num > 0 && (window->value[0] > LARGEST_WIDTH || window->value[1] != 0))
         PROBLEM(check,
@@ -219,6 +243,11 @@ static void check_windows(struct check *check)
 static void check_scores(struct check *check)
 {
     const struct tri_attention_config *a = &check->config->transformer.attention;
+    if (a->qk_norm_across_heads &&
+        (!a->qk_layernorm || check->config->transformer.normalization != TRI_NORM_RMSNORM ||
+         check->config->transformer.layernorm_zero_centered_gamma))
+        PROBLEM(check, "'qk_norm_across_heads' needs 'qk_layernorm' and 'normalization' RMSNorm "
+                       "without 'layernorm_zero_centered_gamma'");
     if (a->qk_layernorm && a->qk_l2_norm)
         PROBLEM(check, "'qk_layernorm' and 'qk_l2_norm' exclude each other; keep one of them");
     if (a->softmax_type < 0 || a->softmax_type > TRI_SOFTMAX_LEARNABLE)

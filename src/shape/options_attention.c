@@ -13,6 +13,11 @@ static const struct tri_option rows[] = {
      .offset = ATTENTION(qk_layernorm),
      .default_text = "false",
      .help = "Norm every head of queries and keys, with weights that all heads share."},
+    {.name = "qk_norm_across_heads",
+     .type = TRI_OPTION_BOOL,
+     .offset = ATTENTION(qk_norm_across_heads),
+     .default_text = "false",
+     .help = "Let qk_layernorm be one norm of all heads of q together, and one of k."},
     {.name = "qk_l2_norm",
      .type = TRI_OPTION_BOOL,
      .offset = ATTENTION(qk_l2_norm),
@@ -40,7 +45,7 @@ static const struct tri_option rows[] = {
      .type = TRI_OPTION_INTS,
      .offset = ATTENTION(window_size),
      .unit = "tokens",
-     .help = "Keys that a query sees to its left and to its right, besides its own: \"127,0\" is a "
+     .help = "Keys that a query sees to its left and to its right, besides its own: [127, 0] is a "
              "window "
              "of 128; unset: all before it."},
     {.name = "window_attn_skip_freq",

@@ -59,13 +59,11 @@ static void shape_attention(struct tri_gpt_config *shape)
     struct tri_attention_config *a = &shape->transformer.attention;
     shape->transformer.num_query_groups = 2;
     shape->transformer.kv_channels = 6;
-    shape->transformer.add_qkv_bias = true;
+    shape->transformer.add_qkv_bias = shape->transformer.add_proj_bias = true;
     shape->position_embedding_type = TRI_POSITION_YARN;
     a->rotary_scaling_factor = 3;
     a->original_max_position_embeddings = 8;
     a->qk_layernorm = true;
-    a->softmax_type = TRI_SOFTMAX_LEARNABLE;
-    a->attn_logit_softcapping = 2;
     a->window_size = (struct tri_option_list){.num = 2, .value = {4, 0}};
     a->window_attn_skip_freq = (struct tri_option_list){.num = 1, .value = {2}};
 }

@@ -10,8 +10,8 @@
 #include "comm/comm.h"
 #include "train/step.h"
 
-/* "attention": a llama whose 2 key/value heads more tensor-parallel ranks share, with norms of heads, learned
-   sinks, capped scores, windows in every other layer and yarn. */
+/* "attention": a llama whose 2 key/value heads more tensor-parallel ranks share, with norms of heads,
+   windows in every other layer and yarn; qwen3 can hold it. */
 enum train_model { TRAIN_GPT2, TRAIN_GPT2_UNTIED, TRAIN_LLAMA, TRAIN_ATTENTION, TRAIN_NUM_MODELS };
 const char *train_model_name(enum train_model model);
 /* TRAIN_NUM_MODELS when no model is called name. */
