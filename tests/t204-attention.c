@@ -40,6 +40,8 @@ struct attention_run {
     int32_t *segments;
     int64_t samples[4];
     double *want[5]; /* out, lse, dquery, dkey, dvalue */
+    float sink[8];   /* of each head */
+    double dsink[8];
 };
 
 static struct attention_run run_make(const struct attention_case *c)
@@ -122,18 +124,31 @@ static double dot(const float *a, const float *b, int64_t D)
     return sum;
 }
 
+static double capped(const struct attention_run *r, double score)
+{
+    double cap = (double)r->a.softcap;
+    return cap > 0 ? cap * tanh(score / cap) : score;
+}
+
+static double sink_of(const struct attention_run *r, int64_t h)
+{
+    return !r->a.has_sink ? -INFINITY : r->a.sink ? (double)r->sink[h] : 0;
+}
+
 /* p[j] of query i; returns the log of the sum, minus infinity when nothing is seen. */
 static double softmax(const struct attention_run *r, double *p, int64_t i, int64_t b, int64_t h)
 {
     const struct attention_case *c = r->c;
     int64_t g = h / (c->H / c->G), position = c->offset + i;
-    double max = -INFINITY, sum = 0;
+    double max = sink_of(r, h), sum = 0;
     for (int64_t j = 0; j < c->S_k; j++) {
-        p[j] = sees(r, b, position, j)
-                   ? (double)r->a.scale * dot(row(&r->query, i, b, h), row(&r->key, j, b, g), c->D)
-                   : -INFINITY;
+        double score =
+            (double)r->a.scale * dot(row(&r->query, i, b, h), row(&r->key, j, b, g), c->D);
+        p[j] = sees(r, b, position, j) ? capped(r, score) : -INFINITY;
         max = fmax(max, p[j]);
     }
+    if (r->a.has_sink)
+        sum = exp(sink_of(r, h) - max);
     for (int64_t j = 0; j < c->S_k; j++)
         sum += p[j] = max == -INFINITY ? 0 : exp(p[j] - max);
     for (int64_t j = 0; j < c->S_k; j++)
@@ -149,7 +164,7 @@ static void want_query(struct attention_run *r, double *p, int64_t i, int64_t b,
     int64_t at = ((i * c->B + b) * c->H + h) * D;
     const float *dout = row(&r->dout, i, b, h);
     double delta = 0;
-    r->want[1][(b * c->H + h) * c->S_q + i] = softmax(r, p, i, b, h);
+    double lse = r->want[1][(b * c->H + h) * c->S_q + i] = softmax(r, p, i, b, h);
     for (int64_t j = 0; j < c->S_k; j++) {
         const float *v = row(&r->value, j, b, g);
         double f = p[j] > 0 ? factor(r, b, h, position, j) : 0;
@@ -160,7 +175,9 @@ static void want_query(struct attention_run *r, double *p, int64_t i, int64_t b,
     for (int64_t j = 0; j < c->S_k; j++) {
         const float *k = row(&r->key, j, b, g), *v = row(&r->value, j, b, g);
         double f = p[j] > 0 ? factor(r, b, h, position, j) : 0;
-        double ds = p[j] * (f * dot(dout, v, D) - delta) * (double)r->a.scale;
+        double score = (double)r->a.scale * dot(row(&r->query, i, b, h), k, D);
+        double bent = r->a.softcap > 0 ? capped(r, score) / (double)r->a.softcap : 0;
+        double ds = p[j] * (f * dot(dout, v, D) - delta) * (double)r->a.scale * (1 - bent * bent);
         int64_t kv = ((j * c->B + b) * c->G + g) * D;
         for (int64_t d = 0; d < D; d++) {
             r->want[2][at + d] += ds * (double)k[d];
@@ -168,6 +185,8 @@ static void want_query(struct attention_run *r, double *p, int64_t i, int64_t b,
             r->want[4][kv + d] += p[j] * f * (double)dout[d];
         }
     }
+    if (r->a.has_sink)
+        r->dsink[h] -= exp(sink_of(r, h) - lse) * delta;
 }
 
 static void run_forward(struct attention_run *r)
@@ -190,25 +209,91 @@ static void run_backward(struct attention_run *r)
     case_workspace_free(workspace, bytes);
 }
 
+/* The gradient of sinks, added to what is there. */
+static void check_sinks(const struct attention_run *r)
+{
+    int64_t H = r->c->H;
+    struct case_tensor sink = case_make(&kc, CASE_DIMS(H), 0, 1);
+    struct case_tensor dsink = case_make(&kc, CASE_DIMS(H), 0, 1);
+    double *want = case_double(&dsink.t);
+    for (int64_t h = 0; h < H; h++) {
+        sink.base[h] = r->sink[h];
+        want[h] += r->dsink[h];
+    }
+    kc.k->attention_sink_backward(&kc.q, dsink.t, r->dout.t, r->out.t, r->lse.t, sink.t);
+    case_expect(&dsink.t, want, "attention_grad", r->c->name);
+    free(want);
+    case_free(&sink);
+    case_free(&dsink);
+}
+
+static void check_case(const struct attention_case *c, float softcap, bool has_sink,
+                       bool is_learned)
+{
+    struct attention_run r = run_make(c);
+    double *p = case_zeros(c->S_k);
+    for (int h = 0; h < 8; h++)
+        r.sink[h] = (float)(4 * case_random(&kc));
+    r.a.softcap = softcap;
+    r.a.has_sink = has_sink;
+    r.a.sink = is_learned ? r.sink : NULL;
+    for (int64_t b = 0; b < c->B; b++)
+        for (int64_t h = 0; h < c->H; h++)
+            for (int64_t i = 0; i < c->S_q; i++)
+                want_query(&r, p, i, b, h);
+    run_forward(&r);
+    case_expect(&r.out.t, r.want[0], "attention", c->name);
+    case_expect(&r.lse.t, r.want[1], "attention", c->name);
+    run_backward(&r);
+    case_expect(&r.dquery.t, r.want[2], "attention_grad", c->name);
+    case_expect(&r.dkey.t, r.want[3], "attention_grad", c->name);
+    case_expect(&r.dvalue.t, r.want[4], "attention_grad", c->name);
+    if (is_learned)
+        check_sinks(&r);
+    free(p);
+    run_free(&r);
+}
+
 static void test_against_double(void **state)
 {
     (void)state;
+    for (size_t n = 0; n < NUM_CASES; n++)
+        check_case(&cases[n], 0, false, false);
+}
+
+static void test_caps_and_sinks(void **state)
+{
+    (void)state;
     for (size_t n = 0; n < NUM_CASES; n++) {
-        const struct attention_case *c = &cases[n];
-        struct attention_run r = run_make(c);
-        double *p = case_zeros(c->S_k);
-        for (int64_t b = 0; b < c->B; b++)
-            for (int64_t h = 0; h < c->H; h++)
-                for (int64_t i = 0; i < c->S_q; i++)
-                    want_query(&r, p, i, b, h);
+        check_case(&cases[n], 1.3f, false, false);
+        check_case(&cases[n], 0, true, false);
+        check_case(&cases[n], 0.8f, true, true);
+    }
+}
+
+/* Scores 1 and 2 with the sinks 0 and 1. */
+static void test_known_sinks(void **state)
+{
+    (void)state;
+    static const double share[2][2] = {{.244728, .665241}, {.211942, .576117}};
+    const struct attention_case c = {"known", 1, 2, 1, 1, 1, 1, false, 0, 0, 0, 0};
+    for (int z = 0; z < 2; z++) {
+        struct attention_run r = run_make(&c);
+        r.a.scale = 1;
+        r.a.has_sink = true;
+        r.sink[0] = (float)z;
+        r.a.sink = z == 0 ? NULL : r.sink;
+        *case_at(&r.query.t, 0) = 1;
+        for (int j = 0; j < 2; j++) {
+            *case_at(&r.key.t, j) = (float)(j + 1);
+            *case_at(&r.value.t, j) = j == 0 ? 1 : 0;
+        }
         run_forward(&r);
-        case_expect(&r.out.t, r.want[0], "attention", c->name);
-        case_expect(&r.lse.t, r.want[1], "attention", c->name);
-        run_backward(&r);
-        case_expect(&r.dquery.t, r.want[2], "attention_grad", c->name);
-        case_expect(&r.dkey.t, r.want[3], "attention_grad", c->name);
-        case_expect(&r.dvalue.t, r.want[4], "attention_grad", c->name);
-        free(p);
+        assert_true(fabs((double)*case_at(&r.out.t, 0) - share[z][0]) < 1e-6);
+        *case_at(&r.value.t, 0) = 0;
+        *case_at(&r.value.t, 1) = 1;
+        run_forward(&r);
+        assert_true(fabs((double)*case_at(&r.out.t, 0) - share[z][1]) < 1e-6);
         run_free(&r);
     }
 }
@@ -291,8 +376,8 @@ static void test_fused_heads(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_against_double),
-        cmocka_unit_test(test_finite_difference),
+        cmocka_unit_test(test_against_double), cmocka_unit_test(test_caps_and_sinks),
+        cmocka_unit_test(test_known_sinks),    cmocka_unit_test(test_finite_difference),
         cmocka_unit_test(test_fused_heads),
     };
     int reports = 0;
