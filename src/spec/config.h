@@ -16,7 +16,9 @@ struct tri_spec_config {
        path as 'trine spec' prints it; layers[*] stands for all, layers[0:4] for 0 to 3, layers[3] for one,
        and * for any one name. A match covers the module and all below it. */
     char override[TRI_OPTION_LONG_TEXT];
-    bool restore_modelopt_state;                          /* of the decision list: see there */
+    bool
+        apply_query_key_layer_scaling; /* scores over the layer's number, and times it in the softmax */
+    bool restore_modelopt_state;       /* of the decision list: see there */
     char experimental_attention_variant[TRI_OPTION_TEXT]; /* "": none */
     /* No options: implementations from outside, borrowed from whoever makes the spec. */
     const struct tri_extension *extensions;

@@ -136,6 +136,10 @@ tri_status tri_model_spec_create_layers(const struct tri_gpt_config *shape,
         tri_option_set_defaults(&tri_spec_options, &defaults);
         config = &defaults;
     }
+    if (config->apply_query_key_layer_scaling)
+        tri_error_note(err,
+                       "'apply_query_key_layer_scaling' changes nothing: scores are computed in "
+                       "fp32 and never kept");
     tri_status status = tri_gpt_config_check(&resolved, err);
     tri_status decision = tri_layer_decide(&resolved, config, err, &choice);
     TRI_TRY(status);

@@ -14,6 +14,14 @@ static const struct tri_option spec_rows[] = {
      .choices = implementations,
      .aliases = implementation_aliases,
      .help = "Implementation of every module: fused (the fast kernels) or plain (the reference)."},
+    {.name = "apply_query_key_layer_scaling",
+     .type = TRI_OPTION_BOOL,
+     .offset = offsetof(struct tri_spec_config, apply_query_key_layer_scaling),
+     .default_text = "false",
+     .flags = TRI_OPTION_HIDDEN,
+     .help =
+         "Keep scores of 16 bits from overflowing in deep layers; scores are never kept here, and "
+         "computed in fp32, so it changes nothing."},
     {.name = "restore_modelopt_state",
      .type = TRI_OPTION_BOOL,
      .offset = offsetof(struct tri_spec_config, restore_modelopt_state),
