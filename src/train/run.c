@@ -83,9 +83,9 @@ static tri_status read_words(tri_run *run, int argc, char **argv, const char **w
     if (num_words > 1)
         status = tri_error_add(err, TRI_INVALID, "'%s' is one word too many; give one run file",
                                words[1]);
-    tri_status flags = tri_option_read_flags(
-        argc, argv, bindings, run_bind(run, &run->given, bindings), tri_megatron_why, words,
-        &num_words, err);
+    tri_status flags =
+        tri_option_read_flags(argc, argv, bindings, run_bind(run, &run->given, bindings),
+                              tri_megatron_why, words, &num_words, err);
     return status == TRI_OK ? flags : status;
 }
 
