@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "explain/list_expression.h"
 #include "explain/shell.h"
 
 #include <stdlib.h>
@@ -98,6 +99,46 @@ static void test_cuts(void **state)
     }
 }
 
+/* items: digits; NULL: refused. */
+static const struct {
+    const char *text, *items;
+} lists[] = {
+    {"[1,0,2]", "102"},
+    {"([1]*3+[0])*2", "11101110"},
+    {"[1] + [0] * 2 * 2", "10000"},
+    {" ( [1, 0] ) ", "10"},
+    {"[1]*0+[2]", "2"},
+    {"[1]*0", NULL},
+    {"", NULL},
+    {"3", NULL},
+    {"[", NULL},
+    {"[]", NULL},
+    {"[1]*", NULL},
+    {"[1]+", NULL},
+    {"[1]]", NULL},
+    {"([1]", NULL},
+    {"[-1]", NULL},
+    {"[1]*512", ""},
+    {"[1]*513", NULL},
+    {"[1]*99999999999999999999", NULL},
+    {"[1]*512+[1]", NULL},
+    {"((((((((((((((([1])))))))))))))))", NULL},
+};
+
+static void test_lists(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
+        struct tri_option_list list;
+        if (tri_list_expression(lists[i].text, &list) != (lists[i].items != NULL))
+            fail_msg("'%s'", lists[i].text);
+        for (size_t k = 0; lists[i].items && k < strlen(lists[i].items); k++)
+            assert_int_equal(list.value[k], lists[i].items[k] - '0');
+        if (lists[i].items && lists[i].items[0])
+            assert_int_equal(list.num, strlen(lists[i].items));
+    }
+}
+
 static void test_growth(void **state)
 {
     (void)state;
@@ -119,6 +160,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_scripts),
         cmocka_unit_test(test_cuts),
+        cmocka_unit_test(test_lists),
         cmocka_unit_test(test_growth),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A Megatron-LM argument list, from a launch script or as plain text. */
+#include "explain/list_expression.h"
 #include "explain/megatron.h"
 #include "explain/record.h"
 #include "explain/rules.h"
 #include "explain/shell.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,6 +27,22 @@ static const char *without_quotes(tri_explanation *out, const char *word)
         return word;
     const char *bare = tri_arena_format(out->arena, "%.*s", (int)length - 2, word + 1);
     return bare ? bare : word;
+}
+
+/* "([1]*2+[0])" written out: "[1,1,0]"; any other word as it is. */
+static const char *without_sums(tri_explanation *out, const char *word)
+{
+    struct tri_option_list list;
+    bool has_sum = strchr(word, '[') && strpbrk(word, "*+");
+    if (!has_sum || !tri_list_expression(word, &list))
+        return word;
+    char text[16 * TRI_OPTION_MAX_ITEMS];
+    size_t used = 0;
+    for (int64_t i = 0; i < list.num; i++)
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%" PRId64, i ? "," : "[",
+                                 list.value[i]);
+    const char *written = tri_arena_format(out->arena, "%s]", text);
+    return written ? written : word;
 }
 
 /* A value that only the script's surroundings know. */
@@ -91,11 +109,11 @@ static void explain_words(struct tri_megatron_rules *rules, const struct tri_she
         }
         const char *equals = strchr(word, '=');
         if (equals) {
-            values[num++] = without_quotes(out, equals + 1);
+            values[num++] = without_sums(out, without_quotes(out, equals + 1));
             word = tri_explain_format(out, "%.*s", (int)(equals - word), word);
         }
         while (next < words->num && !is_flag(words->words[next])) {
-            const char *value = without_quotes(out, words->words[next++]);
+            const char *value = without_sums(out, without_quotes(out, words->words[next++]));
             if (num < MAX_VALUES)
                 values[num++] = value;
         }
