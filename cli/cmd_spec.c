@@ -36,10 +36,30 @@ static struct tri_sizing_input spec_sizing(const struct tri_placement *placement
     return input;
 }
 
+struct spec_options {
+    bool json;
+};
+static const struct tri_option spec_option_rows[] = {
+    {.name = "json",
+     .type = TRI_OPTION_BOOL,
+     .offset = offsetof(struct spec_options, json),
+     .default_text = "false",
+     .help = "Print JSON."},
+};
+static const struct tri_option_table spec_command_options = {
+    .section = "",
+    .rows = spec_option_rows,
+    .num_rows = sizeof(spec_option_rows) / sizeof(spec_option_rows[0]),
+    .struct_bytes = sizeof(struct spec_options),
+};
+
 static int spec_run(int argc, char **argv)
 {
     struct tri_run_config config;
-    int exit_code = tri_cli_read_run("spec", argc, argv, NULL, &config);
+    struct spec_options options;
+    tri_option_set_defaults(&spec_command_options, &options);
+    struct tri_option_binding own = {.table = &spec_command_options, .config = &options};
+    int exit_code = tri_cli_read_run("spec", argc, argv, &own, &config);
     if (exit_code >= 0)
         return exit_code;
     tri_error *err = tri_error_create();
@@ -51,7 +71,9 @@ static int spec_run(int argc, char **argv)
     } else {
         struct tri_sizing_input input = spec_sizing(placement);
         exit_code = TRI_EXIT_DONE;
-        if (tri_model_spec_print(stdout, spec, &input, err) != TRI_OK)
+        tri_status status = options.json ? tri_model_spec_print_json(stdout, spec, &input, err)
+                                         : tri_model_spec_print(stdout, spec, &input, err);
+        if (status != TRI_OK)
             exit_code = TRI_EXIT_FAILED;
         tri_cli_print_record(err);
     }

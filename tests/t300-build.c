@@ -102,7 +102,9 @@ static void an_extension_goes_before_the_registry(void **state)
     (void)state;
     struct fixture f;
     static const struct tri_module_class own = {.name = "activation", .create = refuse};
-    static const struct tri_extension extensions[] = {{.module_class = &own}};
+    static const struct tri_module_row row = {.name = "activation"};
+    static const struct tri_extension extensions[] = {
+        {.implementation = "fused", .module_row = &row, .module_class = &own}};
     fixture_init(&f, "mlp", false);
     struct tri_build build = nn_rank_build(&f.rank);
     build.extensions = extensions;
@@ -163,7 +165,7 @@ static void an_implementation_without_kernels_is_refused(void **state)
     f.rank.alone.units = &strange;
     build.size->module_spec[0] = &strange;
     check_refused(&f, &build, TRI_UNSUPPORTED,
-                  "no module 'moe' for 'decoder.layers.0'; give an extension with that name");
+                  "no module 'moe' for 'decoder.layers.0'; give an extension that implements it");
     fixture_fini(&f);
 }
 

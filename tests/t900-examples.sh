@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Runs one of the example programs and checks what it prints. Usage: t900-examples.sh tiny_gpt|own_loss|
-# own_layers. The bounds have room around what was seen; the losses fall from log(vocabulary).
+# own_layers|own_activation. The bounds have room around what was seen; the losses fall from log(vocabulary).
 set -euo pipefail
 : "${SOURCE:=$(cd "$(dirname "$0")/.." && pwd)}" "${BUILD:=$SOURCE/build}"
 work=$(mktemp -d)
@@ -28,6 +28,12 @@ check_own_layers() {
     below "$(value 'own layers')" 3.3 "own layers"
     below "$(awk -v a="$(value 'own layers')" -v b="$(value 'default layers')" \
         'BEGIN { d = a - b; print d < 0 ? -d : d }')" 0.001 "the difference of the losses"
+}
+
+check_own_activation() {
+    below "$(value 'own activation')" 3.3 "own activation"
+    below 0.001 "$(awk -v a="$(value 'own activation')" -v b="$(value 'library activation')" \
+        'BEGIN { d = a - b; print d < 0 ? -d : d }')" "a bound below the difference of the losses"
 }
 
 if "$example" >"$work/out" 2>&1; then
@@ -61,5 +67,17 @@ own_loss | own_layers)
         run bash "$SOURCE/tests/run_mpi.sh" 2 "$example" "$work"
         "check_$1"
     fi
+    ;;
+own_activation)
+    run "$example" "$work"
+    check_own_activation
+    run "$example" "$work" --tensor-model-parallel-size 2 --ranks 2
+    check_own_activation
+    if "$example" "$work" --override 'decoder.layers[0].mlp.linear_fc1=hard_swish' \
+        >"$work/out" 2>"$work/err"; then
+        echo "accepted an implementation for another module"
+        exit 1
+    fi
+    grep -q "matches no module 'activation'" "$work/err" || { cat "$work/err"; exit 1; }
     ;;
 esac

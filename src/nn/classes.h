@@ -19,5 +19,6 @@ extern const struct tri_module_class tri_module_class_parallel_layer;
 extern const struct tri_module_class tri_module_class_rmsnorm;
 extern const struct tri_module_class tri_module_class_row_linear;
 extern const struct tri_module_class tri_module_class_self_attention;
+extern const struct tri_module_class tri_module_class_split_rmsnorm;
 extern const struct tri_module_class tri_module_class_transformer_layer;
 extern const struct tri_module_class tri_module_class_whole_linear;

@@ -19,6 +19,7 @@ static const struct tri_module_class *const module_classes[] = {
     &tri_module_class_rmsnorm,
     &tri_module_class_row_linear,
     &tri_module_class_self_attention,
+    &tri_module_class_split_rmsnorm,
     &tri_module_class_transformer_layer,
     &tri_module_class_whole_linear,
     NULL,

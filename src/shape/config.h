@@ -37,6 +37,7 @@ enum { TRI_LAYER_NO_OP = 0, TRI_LAYER_LINEAR = -1 };
 struct tri_attention_config {
     bool qk_layernorm;                            /* norms of each head of q and k */
     bool qk_l2_norm;                              /* the same without weights */
+    bool qk_norm_across_heads;                    /* one norm of all heads of q, one of k */
     double softmax_scale;                         /* unset: 1 / sqrt(kv_channels) */
     int64_t softmax_type;                         /* enum tri_softmax_type */
     double attn_logit_softcapping;                /* unset: none */
@@ -99,6 +100,7 @@ struct tri_gpt_config {
     int64_t max_position_embeddings;
     int64_t position_embedding_type; /* enum tri_position_embedding */
     double rotary_base;
+    double rotary_base_local; /* of layers with a window, unscaled; unset: as the others */
     double rotary_percent;
     bool rotary_interleaved;
     bool untie_embeddings_and_output_weights;

@@ -21,6 +21,8 @@ enum tri_hf_key_kind {
     TRI_HF_WINDOW_SWITCH,
     TRI_HF_WINDOW_FIRST,
     TRI_HF_LAYER_TYPES,
+    TRI_HF_ROPE_LAYERS, /* list with 1 for each layer that turns by positions, 0 for others; null: every n-th
+                              does not, n from no_rope_layer_interval */
     TRI_HF_INVERSE_SQUARE, /* softmax_scale is 1 / sqrt of it */
     TRI_HF_TOKEN,          /* token id, null, or a list of ids of which the first is meant */
     TRI_HF_FIXED,          /* must have the value of default_json */

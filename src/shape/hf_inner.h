@@ -19,6 +19,9 @@ const char *tri_hf_activation_name(const char *choice);
 /* "gelu, gelu_new, ..." for messages. */
 const char *tri_hf_activation_list(void);
 
+/* A new reference to root, with rope_parameters that are told apart by layer_types turned into those of the full
+   layers and rope_local_base_freq, where the family has that key. NULL: out of memory. */
+json_t *tri_hf_rope_flatten(const struct tri_hf_family *family, const json_t *root);
 /* Rotary scaling of root into config (hf_rope.c); returns the number of problems, added to err. */
 int tri_hf_rope_read(const struct tri_hf_family *family, const json_t *root, const char *name,
                      tri_error *err, struct tri_gpt_config *config);

@@ -72,6 +72,7 @@ static const struct {
     {"scale_attn_weights", {"true"}},
     {"sliding_window", {NULL}},
     {"use_parallel_residual", {"false"}},
+    {"use_bidirectional_attention", {"false"}},
     {"use_qk_norm", {"false"}},
     {"use_sliding_window", {"false"}},
 };
@@ -99,6 +100,7 @@ static const char *const harmless_keys[] = {
     "max_window_layers",
     "model_type",
     "n_ctx",
+    "no_rope_layer_interval",
     "num_labels",
     "original_max_position_embeddings",
     "output_*",

@@ -148,6 +148,27 @@ static void reader_fixed(struct reader *reader, const struct tri_hf_key *key, co
             reader->name, key->name, text, reader->family->model_type, key->default_json);
 }
 
+static void reader_rope_layers(struct reader *reader, const struct tri_hf_key *key,
+                               const json_t *value)
+{
+    struct tri_option_list *list = &reader->config.transformer.attention.no_rope_freq;
+    const json_t *interval = json_object_get(reader->root, "no_rope_layer_interval");
+    int64_t every = json_is_integer(interval) ? json_integer_value(interval) : 4;
+    int64_t num = reader->config.transformer.num_layers;
+    bool is_list = json_is_array(value) && (int64_t)json_array_size(value) == num;
+    if (num < 1 || num > TRI_OPTION_MAX_ITEMS || every < 1 || (!json_is_null(value) && !is_list)) {
+        reader_wrong_type(reader, key->name, value, "null or a list of 0 and 1 for each layer");
+        return;
+    }
+    list->num = num;
+    for (int64_t i = 0; i < num; i++) {
+        const json_t *item = json_array_get(value, (size_t)i);
+        list->value[i] = is_list ? json_integer_value(item) == 0 : (i + 1) % every == 0;
+        if (is_list && !json_is_integer(item))
+            reader_wrong_type(reader, key->name, item, "null or a list of 0 and 1 for each layer");
+    }
+}
+
 static void reader_value(struct reader *reader, const struct tri_hf_key *key, const json_t *value,
                          const json_t *wanted)
 {
@@ -168,6 +189,9 @@ static void reader_value(struct reader *reader, const struct tri_hf_key *key, co
         break;
     case TRI_HF_TOKEN:
         reader_token(reader, key, value);
+        break;
+    case TRI_HF_ROPE_LAYERS:
+        reader_rope_layers(reader, key, value);
         break;
     case TRI_HF_INVERSE_SQUARE:
         reader_inverse_square(reader, key, value);
@@ -296,9 +320,9 @@ static tri_status reader_finish(struct reader *reader)
     return TRI_OK;
 }
 
-tri_status tri_hf_read_object(const struct tri_hf_family *family, const json_t *root,
-                              const char *name, tri_error *err, struct tri_gpt_config *config,
-                              json_t **extra)
+static tri_status read_flat(const struct tri_hf_family *family, const json_t *root,
+                            const char *name, tri_error *err, struct tri_gpt_config *config,
+                            json_t **extra)
 {
     struct reader reader = {
         .family = family, .root = root, .name = name, .err = err, .extra = json_object()};
@@ -326,6 +350,18 @@ tri_status tri_hf_read_object(const struct tri_hf_family *family, const json_t *
             *extra = json_incref(reader.extra);
     }
     json_decref(reader.extra);
+    return status;
+}
+
+tri_status tri_hf_read_object(const struct tri_hf_family *family, const json_t *root,
+                              const char *name, tri_error *err, struct tri_gpt_config *config,
+                              json_t **extra)
+{
+    json_t *flat = tri_hf_rope_flatten(family, root);
+    tri_status status =
+        flat ? read_flat(family, flat, name, err, config, extra)
+             : tri_error_set(err, TRI_NOMEM, "out of memory while reading '%s'", name);
+    json_decref(flat);
     return status;
 }
 

@@ -221,6 +221,25 @@ static void rope_partial(struct rope_reader *reader, bool can_be_partial,
                 reader->name, where, json_number_value(share));
 }
 
+json_t *tri_hf_rope_flatten(const struct tri_hf_family *family, const json_t *root)
+{
+    bool has_local = false;
+    for (int i = 0; i < family->num_keys; i++)
+        has_local |= strcmp(family->keys[i].name, "rope_local_base_freq") == 0;
+    const json_t *by_type = json_object_get(root, "rope_parameters");
+    json_t *full = json_object_get(by_type, "full_attention");
+    json_t *sliding = json_object_get(by_type, "sliding_attention");
+    if (!has_local || !json_is_object(full))
+        return json_incref((json_t *)root);
+    json_t *flat = json_copy((json_t *)root);
+    json_t *base = json_object_get(sliding, "rope_theta");
+    if (flat && base)
+        json_object_set(flat, "rope_local_base_freq", base);
+    if (flat)
+        json_object_set(flat, "rope_parameters", full);
+    return flat;
+}
+
 int tri_hf_rope_read(const struct tri_hf_family *family, const json_t *root, const char *name,
                      tri_error *err, struct tri_gpt_config *config)
 {

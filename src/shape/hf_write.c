@@ -98,6 +98,14 @@ static bool is_derived(const struct tri_gpt_config *config, const char *option)
     return before == after;
 }
 
+static json_t *write_rope_layers(const struct tri_gpt_config *config)
+{
+    json_t *list = json_array();
+    for (int64_t i = 0; i < config->transformer.num_layers; i++)
+        json_array_append_new(list, json_integer(tri_layer_turns(config, i)));
+    return list;
+}
+
 /* The name of a nonlinearity, as it was spelled before if that still says the same. */
 static json_t *write_activation(const char *choice, const json_t *before)
 {
@@ -137,6 +145,8 @@ static json_t *write_key(const struct tri_hf_key *key, struct tri_gpt_config *co
             value = json_copy((json_t *)before);
         }
         return value;
+    case TRI_HF_ROPE_LAYERS:
+        return write_rope_layers(config);
     case TRI_HF_INVERSE_SQUARE:
         return write_inverse_square(tri_softmax_scale(config));
     case TRI_HF_WINDOW:

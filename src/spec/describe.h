@@ -13,6 +13,7 @@ extern const struct tri_module_row tri_spec_embedding;
 extern const struct tri_module_row tri_spec_layernorm;
 extern const struct tri_module_row tri_spec_rmsnorm;
 extern const struct tri_module_row tri_spec_l2norm;
+extern const struct tri_module_row tri_spec_split_rmsnorm;
 extern const struct tri_module_row tri_spec_column_linear;
 extern const struct tri_module_row tri_spec_row_linear;
 extern const struct tri_module_row tri_spec_dot_product_attention;

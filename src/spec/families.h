@@ -15,8 +15,10 @@
     X(phi3)                                                                                        \
     X(starcoder2)                                                                                  \
     X(granite)                                                                                     \
-    X(gemma2)
-
+    X(gemma2)                                                                                      \
+    X(gemma3_text)                                                                                 \
+    X(olmo2)                                                                                       \
+    X(smollm3)
 #define TRI_FAMILY_DECLARE(name) extern const struct tri_family tri_family_##name;
 TRI_FAMILIES(TRI_FAMILY_DECLARE)
 #undef TRI_FAMILY_DECLARE

@@ -113,6 +113,12 @@ static struct tri_rope_spec layer_rope(const struct tri_gpt_config *shape, int64
     bool is_linear = !isnan(a->rotary_seq_len_interpolation_factor);
     bool is_dynamic = !isnan(a->rope_dynamic_factor);
     bool is_yarn = shape->position_embedding_type == TRI_POSITION_YARN;
+    if (!isnan(shape->rotary_base_local) && tri_layer_window(shape, layer) > 0)
+        return (struct tri_rope_spec){
+            .kind = TRI_ROPE_PLAIN,
+            .width = tri_layer_turns(shape, layer) ? tri_rotary_width(shape) : 0,
+            .base = shape->rotary_base_local,
+            .interleaved = shape->rotary_interleaved};
     struct tri_rope_spec rope = {
         .kind = is_yarn               ? TRI_ROPE_YARN
                 : is_linear           ? TRI_ROPE_LINEAR
@@ -154,6 +160,11 @@ static void make_head_norm(struct maker *maker, struct tri_module_spec *node, co
                                      .zero_centered = t->layernorm_zero_centered_gamma &&
                                                       !t->attention.qk_l2_norm,
                                      .heads = num};
+    if (t->attention.qk_norm_across_heads) {
+        params.size *= num;
+        make_node(maker, node, slot, "split_rmsnorm", &params, sizeof(params), 0);
+        return;
+    }
     const char *module = t->attention.qk_l2_norm ? "l2norm" : is_rmsnorm ? "rmsnorm" : "layernorm";
     make_node(maker, node, slot, module, &params, sizeof(params), 0);
 }

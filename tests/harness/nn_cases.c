@@ -33,6 +33,7 @@ static void shape_variant(struct tri_gpt_config *c, int shape)
         shape_factors(c);
     } else if (shape == NN_SHAPE_POST) {
         t->norm_position = TRI_NORM_POST;
+        t->attention.qk_layernorm = t->attention.qk_norm_across_heads = true;
         t->activation_func = TRI_ACT_QUICK_GELU;
         t->add_qkv_bias = false;
         t->add_proj_bias = true;
@@ -138,6 +139,7 @@ const struct nn_case nn_cases[] = {
     {"self_attention l2", NN_SHAPE_L2, 2, "self_attention", false, false},
     {"self_attention layernormed", NN_SHAPE_HEADS, 2, "self_attention", false, false},
     {"layer normed", NN_SHAPE_NORMED, 1, "", false, true},
+    {"self_attention norm across", NN_SHAPE_POST, 2, "self_attention", false, false},
     {"whole_linear", NN_SHAPE_MIXED, 1, "self_attention", false, false},
     {"layer linear", NN_SHAPE_MIXED, 1, "", false, true},
     {"layer no mlp", NN_SHAPE_MIXED, 2, "", false, true},

@@ -37,7 +37,7 @@ enum {
     NN_SHAPE_LLAMA,
     NN_SHAPE_PARALLEL, /* both halves side by side; 1 + weight; biases of the MLP only */
     NN_SHAPE_SANDWICH, /* norms before and behind; factors everywhere, capped logits */
-    NN_SHAPE_POST,     /* norms behind; biases of the projections only */
+    NN_SHAPE_POST,     /* norms behind, and of all heads together; biases of the projections only */
     NN_SHAPE_NORMED,   /* norms of heads, yarn, windows, capped scores, learned sinks */
     NN_SHAPE_L2,       /* weightless norms of heads, sections, a sink */
     NN_SHAPE_HEADS,    /* LayerNorm of heads of odd width, of which a part turns */
