@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where layers come from and what becomes of them: the decision list, a spec or a function of the user, an
+ * implementation from outside, one module replaced, layers of different sizes, initial values, JSON.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "t1-shapes.h"
+
+#include "base/json.h"
+#include "shape/heterogeneous.h"
+#include "shape/mup.h"
+#include "spec/describe.h"
+#include "spec/layer.h"
+#include "spec/model_spec.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static struct tri_sizing_input uncut(const struct tri_model_spec *spec)
+{
+    return (struct tri_sizing_input){.shape = &spec->shape,
+                                     .split = {.tp = 1, .sp = 1, .cp = 1, .ep = 1, .etp = 1},
+                                     .micro_batch_size = 2,
+                                     .seq_length = 8,
+                                     .team_size = 1,
+                                     .shared_head = true};
+}
+
+static struct tri_spec_config fused(void)
+{
+    struct tri_spec_config config = {.num_extensions = 0};
+    tri_option_set_defaults(&tri_spec_options, &config);
+    return config;
+}
+
+static void test_rules_refuse_by_name(void **state)
+{
+    (void)state;
+    static const char *const order[] = {"inference_optimized",
+                                        "quantised",
+                                        "attention_variant",
+                                        "moe_block",
+                                        "heterogeneous",
+                                        "fused",
+                                        "plain"};
+    for (int i = 0; i < 7; i++)
+        assert_string_equal(tri_layer_rule_get(i), order[i]);
+    assert_null(tri_layer_rule_get(7));
+    tri_error *err = tri_error_create();
+    struct tri_model_spec *spec = NULL;
+    for (int i = 0; i < 4; i++) {
+        struct tri_gpt_config shape = shape_gpt2(2, 32, 4, 101, 16);
+        struct tri_spec_config config = fused();
+        char text[64];
+        if (i == 0)
+            config.transformer_impl = TRI_IMPL_INFERENCE_OPTIMIZED;
+        if (i == 1)
+            config.restore_modelopt_state = true;
+        if (i == 2)
+            snprintf(config.experimental_attention_variant,
+                     sizeof(config.experimental_attention_variant), "gated_delta_net");
+        if (i == 3)
+            shape.transformer.num_experts = 8;
+        tri_error_clear(err);
+        assert_int_equal(tri_model_spec_create(&shape, &config, err, &spec), TRI_UNSUPPORTED);
+        snprintf(text, sizeof(text), "layer spec '%s'", order[i]);
+        assert_true(error_says(err, text));
+    }
+    tri_error_destroy(&err);
+}
+
+/* Notes the places that it was told and makes layer 1's MLP plain. */
+struct told {
+    int64_t layers;
+    int stages[4], virtual_stages[4];
+};
+static tri_status make_layer(void *user, const struct tri_gpt_config *shape,
+                             const struct tri_layer_place *place, tri_error *err,
+                             struct tri_module_spec *layer)
+{
+    (void)shape;
+    struct told *told = user;
+    told->stages[told->layers] = place->stage;
+    told->virtual_stages[told->layers++] = place->virtual_stage;
+    return place->layer == 1 ? tri_layer_spec_override(layer, "mlp", "plain", err) : TRI_OK;
+}
+
+static void test_function_makes_layers(void **state)
+{
+    (void)state;
+    tri_error *err = tri_error_create();
+    struct tri_gpt_config shape = shape_gpt2(3, 32, 4, 101, 16);
+    const struct tri_layer_place places[] = {{0, 0, 0}, {1, 1, 0}, {2, 0, 1}};
+    struct told told = {.layers = 0};
+    struct tri_layer_source source = {.make = make_layer, .user = &told, .places = places};
+    struct tri_model_spec *spec = NULL;
+    assert_int_equal(tri_model_spec_create_layers(&shape, NULL, &source, err, &spec), TRI_OK);
+    assert_int_equal(told.layers, 3);
+    assert_int_equal(told.stages[1], 1);
+    assert_int_equal(told.virtual_stages[2], 1);
+    const struct tri_module_spec *mlp =
+        tri_module_spec_child(tri_model_spec_get_layer(spec, 1), "mlp");
+    assert_string_equal(tri_module_spec_child(mlp, "linear_fc2")->implementation, "plain");
+    assert_string_equal(tri_model_spec_get_layer(spec, 1)->implementation, "fused");
+    assert_string_equal(
+        tri_module_spec_child(tri_model_spec_get_layer(spec, 2), "mlp")->implementation, "fused");
+
+    /* a spec: layer 1 of that model, for every layer of another, which are numbered anew */
+    struct tri_layer_source copies = {.spec = tri_model_spec_get_layer(spec, 1)};
+    struct tri_model_spec *copied = NULL;
+    assert_int_equal(tri_model_spec_create_layers(&shape, NULL, &copies, err, &copied), TRI_OK);
+    for (int64_t i = 0; i < 3; i++) {
+        const struct tri_module_spec *layer = tri_model_spec_get_layer(copied, i);
+        const struct tri_bda_params *bda = tri_module_spec_child(layer, "mlp_bda")->params;
+        assert_string_equal(tri_module_spec_child(layer, "mlp")->implementation, "plain");
+        assert_int_equal(((const struct tri_layer_params *)layer->params)->layer, i);
+        assert_int_equal(bda->layer, i);
+    }
+    tri_model_spec_destroy(&copied);
+    tri_model_spec_destroy(&spec);
+    struct tri_module_spec none = {.module = "mlp"};
+    assert_int_equal(tri_layer_spec_override(&none, "linear_fc3", "plain", err), TRI_INVALID);
+    assert_true(error_says(err, "'linear_fc3' of path 'linear_fc3' is no part of module 'mlp'"));
+    tri_error_destroy(&err);
+}
+
+static void same_but(const struct tri_module_spec *a, const struct tri_module_spec *b,
+                     const char *changed, int *num)
+{
+    assert_string_equal(a->module, b->module);
+    assert_int_equal(a->params_bytes, b->params_bytes);
+    assert_int_equal(a->num_children, b->num_children);
+    if (strcmp(a->implementation, b->implementation) != 0) {
+        assert_string_equal(a->slot, changed);
+        (*num)++;
+    }
+    for (int i = 0; i < a->num_children; i++)
+        same_but(&a->children[i], &b->children[i], changed, num);
+}
+
+/* Replacing core_attention in one layer changes nothing else: neither tree nor record of any unit. */
+static void test_surgery(void **state)
+{
+    (void)state;
+    tri_error *err = tri_error_create();
+    struct tri_gpt_config shape = shape_gpt2(3, 32, 4, 101, 16);
+    struct tri_model_spec *before = NULL, *after = NULL;
+    assert_int_equal(tri_model_spec_create(&shape, NULL, err, &before), TRI_OK);
+    assert_int_equal(tri_model_spec_create(&shape, NULL, err, &after), TRI_OK);
+    assert_int_equal(tri_model_spec_override(
+                         after, "decoder.layers[1].self_attention.core_attention", "plain", err),
+                     TRI_OK);
+    int num = 0;
+    tri_arena *arena = tri_arena_create();
+    for (int unit = 0; unit < before->num_units; unit++) {
+        int here = num;
+        same_but(&before->units[unit], &after->units[unit], "core_attention", &num);
+        assert_true(num == here || unit == 2);
+        struct tri_sizing_input input = uncut(before);
+        struct tri_unit_size a, b;
+        assert_int_equal(tri_size_unit(before, unit, &input, arena, err, &a), TRI_OK);
+        assert_int_equal(tri_size_unit(after, unit, &input, arena, err, &b), TRI_OK);
+        assert_int_equal(a.num_rows, b.num_rows);
+        for (int i = 0; i < a.num_rows; i++)
+            assert_int_equal(a.rows[i].offset, b.rows[i].offset);
+        for (int i = 0; i < a.num_params; i++)
+            assert_string_equal(a.params[i].name, b.params[i].name);
+        assert_int_equal(a.work_bytes, b.work_bytes);
+    }
+    assert_int_equal(num, 1);
+    tri_arena_destroy(&arena);
+    tri_model_spec_destroy(&before);
+    tri_model_spec_destroy(&after);
+    tri_error_destroy(&err);
+}
+
+static void own_describe(struct tri_sizer *sizer, const struct tri_module_spec *node)
+{
+    (void)node;
+    tri_sizer_row2(sizer, TRI_ROW_SAVED_INPUT, "own", 3, 5);
+}
+
+static void test_extension_is_sized(void **state)
+{
+    (void)state;
+    static const struct tri_module_row row = {"activation", own_describe};
+    static const struct tri_extension extension = {.implementation = "mine", .module_row = &row};
+    tri_error *err = tri_error_create();
+    struct tri_gpt_config shape = shape_gpt2(2, 32, 4, 101, 16);
+    struct tri_spec_config config = fused();
+    struct tri_model_spec *spec = NULL;
+    config.extensions = &extension;
+    config.num_extensions = 1;
+    snprintf(config.override, sizeof(config.override), "decoder.layers[1]=mine");
+    assert_int_equal(tri_model_spec_create(&shape, &config, err, &spec), TRI_OK);
+    tri_arena *arena = tri_arena_create();
+    struct tri_sizing_input input = uncut(spec);
+    int found[2] = {0, 0};
+    for (int layer = 0; layer < 2; layer++) {
+        struct tri_unit_size size;
+        assert_int_equal(tri_size_unit(spec, layer + 1, &input, arena, err, &size), TRI_OK);
+        for (int i = 0; i < size.num_rows; i++)
+            found[layer] += strcmp(size.rows[i].name, "own") == 0;
+    }
+    assert_int_equal(found[0], 0);
+    assert_int_equal(found[1], 1); /* the activation, and nothing else of the layer */
+    tri_arena_destroy(&arena);
+    tri_model_spec_destroy(&spec);
+    snprintf(config.override, sizeof(config.override), "decoder.layers[*].self_attention=mine");
+    assert_int_equal(tri_model_spec_create(&shape, &config, err, &spec), TRI_INVALID);
+    assert_true(error_says(err, "matches no module 'activation', which is what implementation "
+                                "'mine' is of"));
+    tri_error_destroy(&err);
+}
+
+static void read_blocks(const char *text, struct tri_transformer_config *t, tri_error *err,
+                        tri_status expected)
+{
+    char path[] = "/tmp/t121-XXXXXX";
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+    close(fd);
+    tri_error_clear(err);
+    assert_int_equal(tri_heterogeneous_read(path, t, err), expected);
+    unlink(path);
+}
+
+static void test_heterogeneous(void **state)
+{
+    (void)state;
+    tri_error *err = tri_error_create();
+    struct tri_gpt_config shape = shape_llama(4, 8192, 64, 8, 28672, 101);
+    struct tri_transformer_config t = shape.transformer;
+    read_blocks("{\"block_configs\": ["
+                "{\"attention\": {\"n_heads_in_group\": 16}, \"ffn\": {\"ffn_mult\": 2.625}},"
+                "{\"attention\": {\"no_op\": true}, \"ffn\": {\"ffn_mult\": null}},"
+                "{\"attention\": {\"replace_with_linear\": true}, \"mlp\": {\"no_op\": true}},"
+                "{\"attention\": {}, \"ffn\": {\"ffn_hidden_size\": 77}}]}",
+                &t, err, TRI_OK);
+    static const int64_t groups[] = {4, 0, -1, 8}, widths[] = {14336, 28672, 0, 77};
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(tri_layer_query_groups(&t, i), groups[i]);
+        assert_int_equal(tri_layer_ffn_size(&t, i), widths[i]);
+    }
+    shape.transformer = t;
+    struct tri_model_spec *spec = NULL;
+    assert_int_equal(tri_model_spec_create(&shape, NULL, err, &spec), TRI_OK);
+    assert_string_equal(spec->rule, "heterogeneous");
+    assert_null(tri_module_spec_child(tri_model_spec_get_layer(spec, 1), "input_layernorm"));
+    assert_string_equal(
+        tri_module_spec_child(tri_model_spec_get_layer(spec, 2), "self_attention")->module,
+        "whole_linear");
+    assert_int_equal(tri_model_spec_get_layer(spec, 2)->num_children, 3);
+    tri_model_spec_destroy(&spec);
+
+    t = shape_llama(2, 64, 8, 8, 128, 101).transformer;
+    read_blocks("{\"block_configs\": [{\"attention\": {\"n_heads_in_group\": 3, \"no_op\": true}},"
+                "{\"ffn\": {\"ffn_mult\": -1}}]}",
+                &t, err, TRI_INVALID);
+    assert_true(error_says(err, "'attention.n_heads_in_group' 3 of layer 0 does not divide"));
+    assert_true(error_says(err, "'attention' of layer 0 has more than one of a size, 'no_op'"));
+    assert_true(error_says(err, "'ffn.ffn_mult' of layer 1 must be a number above 0, or null"));
+    t = shape_llama(3, 64, 8, 8, 128, 101).transformer;
+    read_blocks("{\"block_configs\": [{}]}", &t, err, TRI_INVALID);
+    assert_true(error_says(err, "has 1 layers but 'num_layers' is 3; use the same number"));
+    read_blocks("{}", &t, err, TRI_INVALID);
+    assert_true(error_says(err, "'block_configs' must be a list"));
+    tri_error_destroy(&err);
+}
+
+static const struct tri_param_spec *find_param(const struct tri_unit_size *size, const char *end)
+{
+    for (int i = 0; i < size->num_params; i++) {
+        size_t length = strlen(size->params[i].name), tail = strlen(end);
+        if (length >= tail && strcmp(size->params[i].name + length - tail, end) == 0)
+            return &size->params[i];
+    }
+    fail_msg("no parameter ends in %s", end);
+    return NULL;
+}
+
+static void check_init(const struct tri_gpt_config *shape, int unit, const char *name,
+                       enum tri_init init, double value, double divisor)
+{
+    tri_error *err = tri_error_create();
+    tri_arena *arena = tri_arena_create();
+    struct tri_model_spec *spec = NULL;
+    struct tri_unit_size size;
+    assert_int_equal(tri_model_spec_create(shape, NULL, err, &spec), TRI_OK);
+    struct tri_sizing_input input = uncut(spec);
+    assert_int_equal(tri_size_unit(spec, unit, &input, arena, err, &size), TRI_OK);
+    const struct tri_param_spec *param = find_param(&size, name);
+    assert_int_equal(param->init, init);
+    assert_true(fabs(param->init_std - value) <= 1e-12);
+    assert_true((param->lr_divisor > 0 ? param->lr_divisor : 1) == divisor);
+    tri_model_spec_destroy(&spec);
+    tri_arena_destroy(&arena);
+    tri_error_destroy(&err);
+}
+
+/* Megatron-LM's rules, with its own example numbers where it gives them. */
+static void test_initial_values(void **state)
+{
+    (void)state;
+    struct tri_gpt_config shape = shape_gpt2(2, 64, 4, 101, 16);
+    shape.untie_embeddings_and_output_weights = true;
+    check_init(&shape, 1, "linear_fc1.weight", TRI_INIT_NORMAL, 0.02, 1);
+    check_init(&shape, 1, "linear_fc2.weight", TRI_INIT_NORMAL, 0.01, 1);
+    shape.transformer.embedding_init_method_std = 0.5;
+    check_init(&shape, 0, "word_embeddings.weight", TRI_INIT_NORMAL, 0.5, 1);
+    check_init(&shape, 3, "output_layer.weight", TRI_INIT_NORMAL, 0.02, 1);
+    shape.transformer.init_method_xavier_uniform = true;
+    check_init(&shape, 1, "linear_qkv.weight", TRI_INIT_UNIFORM, sqrt(6.0 / (64 + 192)), 1);
+    check_init(&shape, 1, "linear_fc2.weight", TRI_INIT_UNIFORM, sqrt(6.0 / (64 + 256)), 1);
+    check_init(&shape, 0, "word_embeddings.weight", TRI_INIT_NORMAL, 0.5, 1);
+    check_init(&shape, 1, "linear_fc2.bias", TRI_INIT_ZERO, 0, 1);
+    shape.transformer.init_method_xavier_uniform = false;
+    shape.transformer.use_mup = true;
+    shape.transformer.mup_base_hidden_size = 16; /* width multiplier 4 */
+    check_init(&shape, 1, "linear_qkv.weight", TRI_INIT_NORMAL, 0.01, 4);
+    check_init(&shape, 1, "linear_proj.weight", TRI_INIT_NORMAL, 0.005, 4);
+    check_init(&shape, 1, "linear_proj.bias", TRI_INIT_ZERO, 0, 1);
+    check_init(&shape, 0, "word_embeddings.weight", TRI_INIT_NORMAL, 0.5, 1);
+    check_init(&shape, 3, "output_layer.weight", TRI_INIT_NORMAL, 0.5, 1);
+    assert_true(tri_logits_factor(&shape) == 0.25);
+    tri_gpt_config_resolve(&shape);
+    assert_true(fabs(tri_mup_attention_scale(&shape) - 1.0 / 16) < 1e-15);
+    shape.transformer.kv_channels = 128;
+    shape.transformer.mup_base_head_dim = 64;
+    assert_true(fabs(tri_mup_attention_scale(&shape) - 0.0625) < 1e-15);
+}
+
+static void test_json(void **state)
+{
+    (void)state;
+    tri_error *err = tri_error_create();
+    struct tri_gpt_config shape = shape_gpt2(2, 32, 4, 101, 16);
+    struct tri_model_spec *spec = NULL;
+    char *text = NULL;
+    size_t bytes = 0;
+    json_t *root = NULL;
+    assert_int_equal(tri_model_spec_create(&shape, NULL, err, &spec), TRI_OK);
+    FILE *out = open_memstream(&text, &bytes);
+    assert_int_equal(tri_model_spec_print_json(out, spec, NULL, err), TRI_OK);
+    fclose(out);
+    assert_int_equal(tri_json_read_text(text, bytes, "spec", err, &root), TRI_OK);
+    const json_t *units = json_object_get(root, "units"), *layer = json_array_get(units, 1);
+    assert_int_equal(json_array_size(units), 4);
+    assert_string_equal(json_string_value(json_object_get(root, "rule")), "fused");
+    assert_int_equal(json_array_size(json_object_get(root, "rules")), 7);
+    assert_string_equal(json_string_value(json_object_get(layer, "path")), "decoder.layers.0");
+    const json_t *mlp = json_array_get(json_object_get(layer, "modules"), 4);
+    const json_t *fc1 = json_array_get(json_object_get(mlp, "modules"), 0);
+    assert_string_equal(json_string_value(json_object_get(fc1, "kind")), "column_linear");
+    assert_int_equal(json_integer_value(json_object_get(fc1, "parameters")), 32 * 128 + 128);
+    assert_true(json_number_value(json_object_get(fc1, "flops_forward")) == 2.0 * 16 * 32 * 128);
+    assert_non_null(json_object_get(fc1, "why"));
+    json_decref(root);
+    free(text);
+    tri_model_spec_destroy(&spec);
+    tri_error_destroy(&err);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_rules_refuse_by_name),
+        cmocka_unit_test(test_function_makes_layers),
+        cmocka_unit_test(test_surgery),
+        cmocka_unit_test(test_extension_is_sized),
+        cmocka_unit_test(test_heterogeneous),
+        cmocka_unit_test(test_initial_values),
+        cmocka_unit_test(test_json),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
