@@ -9,12 +9,12 @@
 #include <stdint.h>
 
 struct tri_microbatch {
-    int64_t rows;              /* b: actual number of samples, <= planned */
-    int64_t length;            /* s: actual number of positions, <= planned */
-    const int32_t *tokens;     /* [b, s] */
-    const int32_t *labels;     /* [b, s], already shifted; < 0: ignored. NULL: no loss wanted */
-    const float *weights;      /* [b, s] loss weights, or NULL: 1 where the label is >= 0 */
-    const int32_t *positions;  /* [b, s] */
+    int64_t rows;             /* b: actual number of samples, <= planned */
+    int64_t length;           /* s: actual number of positions, <= planned */
+    const int32_t *tokens;    /* [b, s] */
+    const int32_t *labels;    /* [b, s], already shifted; < 0: ignored. NULL: no loss wanted */
+    const float *weights;     /* [b, s] loss weights, or NULL: 1 where the label is >= 0 */
+    const int32_t *positions; /* [b, s] */
     /* NULL, or [3, b, s]: time, height and width, which a model with mrope turns by instead */
     const int32_t *axis_positions;
     const int32_t *segments;   /* [b, s] document number of each position, or NULL: one document */
