@@ -50,6 +50,8 @@ check_tree() {
                 wrong("\"" path "\" is relative; write \"room/file.h\"")
             else if (target == "trine")
                 next
+            else if (place == "examples" && (path == "nn/build.h" || path == "spec/describe.h"))
+                next # who implements a module needs them: trine/extension.h
             else if (place == "include" || place == "examples")
                 wrong("\"" path "\" is not public")
             else if (target == "cli" && place == "cli")

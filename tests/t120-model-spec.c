@@ -120,9 +120,10 @@ static void test_refused(void **state)
     struct tri_model_spec *spec = NULL;
     config.transformer_impl = TRI_IMPL_INFERENCE_OPTIMIZED;
     assert_int_equal(tri_model_spec_create(&shape, &config, err, &spec), TRI_INVALID);
-    assert_true(error_says(err, "layer spec 'inference_optimized', which 'transformer_impl' asks for, is "
-                                "not in this build; leave that out and use 'transformer_impl' fused "
-                                "or plain"));
+    assert_true(
+        error_says(err, "layer spec 'inference_optimized', which 'transformer_impl' asks for, is "
+                        "not in this build; leave that out and use 'transformer_impl' fused "
+                        "or plain"));
     assert_true(error_says(err, "'num_attention_heads' 5 does not divide 'hidden_size' 48"));
     tri_error_clear(err);
     shape = shape_gpt2(1, 48, 4, 101, 40);

@@ -97,7 +97,8 @@ static void test_cut(void **state)
 {
     (void)state;
     check_cross_entropy(3, 0, 3, (const int64_t[]){0, 500, 1003, V});
-    check_cross_entropy(3, 0, 3, (const int64_t[]){0, 700, VALID, V}); /* the last part is padding */
+    check_cross_entropy(3, 0, 3,
+                        (const int64_t[]){0, 700, VALID, V}); /* the last part is padding */
 }
 
 /* Without weights every row counts 1; rows may be [R, V]. */

@@ -22,8 +22,9 @@ tri_status tri_build_module(struct tri_build *build, const struct tri_module_spe
         tri_extension_find(build->extensions, build->num_extensions, node);
     const struct tri_module_class *class =
         extension ? extension->module_class : tri_module_class_find(node->module);
-    TRI_CHECK(class, build->err, TRI_UNSUPPORTED, "no module '%s' for '%s'; give an extension that implements it",
-              node->module, build->size->module_path[build->next]);
+    TRI_CHECK(class, build->err, TRI_UNSUPPORTED,
+              "no module '%s' for '%s'; give an extension that implements it", node->module,
+              build->size->module_path[build->next]);
     return class->create(build, node, module);
 }
 

@@ -33,11 +33,15 @@ static const struct tri_hf_key keys[] = {
 };
 
 static const struct tri_hf_constant constants[] = {
-    {"normalization", "RMSNorm"},        {"layernorm_zero_centered_gamma", "true"},
+    {"normalization", "RMSNorm"},
+    {"layernorm_zero_centered_gamma", "true"},
     {"norm_position", "sandwich"},
-    {"qk_layernorm", "true"},       {"multiply_embedding_by_sqrt_hidden", "true"},
-    {"position_embedding_type", "rope"}, {"gated_linear_unit", "true"},
-    {"add_bias_linear", "false"},        {"hidden_dropout", "0"},
+    {"qk_layernorm", "true"},
+    {"multiply_embedding_by_sqrt_hidden", "true"},
+    {"position_embedding_type", "rope"},
+    {"gated_linear_unit", "true"},
+    {"add_bias_linear", "false"},
+    {"hidden_dropout", "0"},
 };
 
 static const struct tri_hf_family config = {
