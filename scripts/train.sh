@@ -28,7 +28,7 @@ shopt -s inherit_errexit
 cd "$(dirname "$0")/.."
 export LC_ALL=C
 
-ITERS=${TRAIN_ITERS:-1800}
+ITERS=${TRAIN_ITERS:-2000}
 VOCAB=${TRAIN_VOCAB:-2048}
 FLAGS=${TRAIN_FLAGS:-}
 BASE=${TRAIN_DIR:-out/train}
