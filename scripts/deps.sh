@@ -39,6 +39,7 @@ check() {
     need optional command ssh openssh-client
     if [ "${1:-}" = tests ]; then
         need optional command clang-format clang-format
+        need required command zstd zstd
     fi
     if [ "${1:-}" = train ]; then
         [ -n "${TEXT:-}" ] || need required command bible bible-kjv

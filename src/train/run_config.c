@@ -119,6 +119,16 @@ static tri_status read_shape(const char *from, struct tri_gpt_config *shape, tri
     return status;
 }
 
+/* The binding of one of the run's own tables. */
+static const struct tri_option_binding *binding_of(const struct tri_option_binding *bindings,
+                                                   const struct tri_option_table *table)
+{
+    int i = 0;
+    while (bindings[i].table != table)
+        i++;
+    return &bindings[i];
+}
+
 /* Every value that the file or a flag gave, so that it can be laid over a shape that was read
    later. */
 static void overlay(const struct tri_option_binding *given, void *onto)
@@ -160,13 +170,16 @@ tri_status tri_run_config_complete(const struct tri_option_binding *bindings,
                                    const struct tri_shape_short *given,
                                    struct tri_run_config *config, tri_error *err)
 {
-    const struct tri_option_binding *transformer = &bindings[1], *gpt = &bindings[2];
+    const struct tri_option_binding *transformer = binding_of(bindings, &tri_transformer_options);
+    const struct tri_option_binding *attention = binding_of(bindings, &tri_attention_options);
+    const struct tri_option_binding *gpt = binding_of(bindings, &tri_gpt_options);
     if (config->shape_from[0]) {
         struct tri_gpt_config shape;
         tri_gpt_config_set_defaults(&shape);
         if (read_shape(config->shape_from, &shape, err) == TRI_OK) {
             overlay(gpt, &shape);
             overlay(transformer, &shape.transformer);
+            overlay(attention, &shape.transformer.attention);
             config->shape = shape;
         }
     }
