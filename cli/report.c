@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,8 @@ extern char **environ;
 
 void tri_cli_keep_standard_files(void)
 {
+    /* A limit on file sizes becomes an error of the write instead of a death. */
+    signal(SIGXFSZ, SIG_IGN);
     for (int fd = 0; fd <= 2; fd++)
         if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
             open("/dev/null", fd == 0 ? O_RDONLY : O_WRONLY);

@@ -49,22 +49,20 @@ const struct tri_option_table *const *tri_run_tables(void)
 
 int tri_run_bind(struct tri_run_config *config, struct tri_option_binding *bindings)
 {
-    void *const structs[] = {
-        config->shape_from,
-        &config->shape.transformer,
-        &config->shape.transformer.attention,
-        &config->shape,
-        &config->spec,
-        &config->placement,
-        &config->train,
-        &config->optim,
-        &config->data,
-        &config->checkpoint,
+    const struct tri_option_binding own[] = {
+        {.table = &shape_from_options, .config = config->shape_from},
+        {.table = &tri_transformer_options, .config = &config->shape.transformer},
+        {.table = &tri_attention_options, .config = &config->shape.transformer.attention},
+        {.table = &tri_gpt_options, .config = &config->shape},
+        {.table = &tri_spec_options, .config = &config->spec},
+        {.table = &tri_placement_options, .config = &config->placement},
+        {.table = &tri_train_options, .config = &config->train},
+        {.table = &tri_optim_options, .config = &config->optim},
+        {.table = &tri_data_options, .config = &config->data},
+        {.table = &tri_checkpoint_options, .config = &config->checkpoint},
     };
-    int num = 0;
-    for (; tables[num]; num++)
-        bindings[num] = (struct tri_option_binding){.table = tables[num], .config = structs[num]};
-    return num;
+    memcpy(bindings, own, sizeof own);
+    return (int)(sizeof own / sizeof own[0]);
 }
 
 void tri_run_config_set_defaults(struct tri_run_config *config)
