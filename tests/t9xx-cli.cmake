@@ -20,6 +20,9 @@ if(TARGET trine)
                        TRINE=$<TARGET_FILE:trine> MAKE_INPUTS=$<TARGET_FILE:t9-make>
                        bash ${CMAKE_CURRENT_SOURCE_DIR}/t910-cli.sh ${case})
       tri_test_properties(t910-cli-${case} "${labels}")
+      if(labels MATCHES "mpi") # waits for lost ranks: not beside tests that take the cores
+        set_tests_properties(t910-cli-${case} PROPERTIES RUN_SERIAL TRUE)
+      endif()
     endif()
   endforeach()
 endif()
