@@ -171,8 +171,19 @@ static inline void toy_fini(struct toy *toy)
     tri_error_destroy(&toy->err);
 }
 
+/* Another program's options, by the names of flags and of keys. */
+static inline const char *toy_why(const char *name)
+{
+    if (strcmp(name, "swiglu") == 0)
+        return "use activation_func";
+    if (strcmp(name, "use-flash-attn") == 0 || strcmp(name, "use_flash_attn") == 0)
+        return "it chooses GPU kernels";
+    return NULL;
+}
+
 static inline tri_status toy_read(struct toy *toy, const char *text)
 {
     tri_error_clear(toy->err);
-    return tri_option_read_text(text, strlen(text), "run.yaml", toy->bindings, 3, toy->err);
+    return tri_option_read_text(text, strlen(text), "run.yaml", toy->bindings, 3, toy_why,
+                                toy->err);
 }

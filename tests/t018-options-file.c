@@ -76,7 +76,9 @@ static void test_all_problems_at_once(void **state)
                    "  ranks: 2\n"
                    "  save: {a: b}\n"
                    "  override: {a: [1]}\n"
-                   "  [x]: 1\n",
+                   "  [x]: 1\n"
+                   "  use_flash_attn: true\n"
+                   "swiglu: true\n",
                    (const char *const[]){
                        "run.yaml:2:3: unknown key 'num_layer', did you mean 'num_layers'?",
                        "run.yaml:3:16: 'hidden_size' is 4; use a number from 8 to 65536",
@@ -88,7 +90,12 @@ static void test_all_problems_at_once(void **state)
                        "run.yaml:10:3: 'ranks' is not for a run file; give it as a flag",
                        "run.yaml:11:9: 'save' is a map; use one value",
                        "run.yaml:12:17: 'override' has a list as an item; use a number or a text",
-                       "run.yaml:13:3: a key is a list; use a name", NULL});
+                       "run.yaml:13:3: a key is a list; use a name",
+                       "run.yaml:14:3: 'use_flash_attn' is known to Megatron-LM, not to trine (it "
+                       "chooses GPU kernels); leave it out",
+                       "run.yaml:15:1: 'swiglu' is known to Megatron-LM, not to trine (use "
+                       "activation_func); leave it out",
+                       NULL});
 }
 
 static void test_sections(void **state)
@@ -159,8 +166,9 @@ static void test_broken_yaml(void **state)
     memset(deep, '[', sizeof(deep));
     struct toy toy;
     toy_init(&toy);
-    assert_int_equal(tri_option_read_text(deep, sizeof(deep), "run.yaml", toy.bindings, 3, toy.err),
-                     TRI_INVALID);
+    assert_int_equal(
+        tri_option_read_text(deep, sizeof(deep), "run.yaml", toy.bindings, 3, NULL, toy.err),
+        TRI_INVALID);
     toy_fini(&toy);
 }
 
@@ -229,13 +237,13 @@ static void test_from_disk(void **state)
     const char *text = "train: {lr: 0.5}\n";
     assert_int_equal(write(descriptor, text, strlen(text)), (ssize_t)strlen(text));
     close(descriptor);
-    assert_int_equal(tri_option_read_file(path, toy.bindings, 3, toy.err), TRI_OK);
+    assert_int_equal(tri_option_read_file(path, toy.bindings, 3, NULL, toy.err), TRI_OK);
     assert_true(toy.train.lr == 0.5);
     unlink(path);
-    assert_int_equal(tri_option_read_file(path, toy.bindings, 3, toy.err), TRI_IO);
+    assert_int_equal(tri_option_read_file(path, toy.bindings, 3, NULL, toy.err), TRI_IO);
     assert_non_null(strstr(tri_error_message(toy.err, 0), "cannot open '/tmp/trine-options-"));
     tri_error_clear(toy.err);
-    assert_int_equal(tri_option_read_file("/tmp", toy.bindings, 3, toy.err), TRI_IO);
+    assert_int_equal(tri_option_read_file("/tmp", toy.bindings, 3, NULL, toy.err), TRI_IO);
     assert_string_equal(tri_error_message(toy.err, 0), "cannot read '/tmp': Is a directory");
     toy_fini(&toy);
 }

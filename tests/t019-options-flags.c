@@ -9,13 +9,6 @@
 
 #include "options_table.h"
 
-static const char *megatron_why(const char *name)
-{
-    if (strcmp(name, "swiglu") == 0)
-        return "use activation_func";
-    return strcmp(name, "use-flash-attn") == 0 ? "it chooses GPU kernels" : NULL;
-}
-
 struct flags_result {
     const char *positional[64];
     int num_positional;
@@ -31,7 +24,7 @@ static struct flags_result read_flags(struct toy *toy, const char *const *words)
         argc++;
     tri_error_clear(toy->err);
     result.status =
-        tri_option_read_flags(argc, (char **)(uintptr_t)words, toy->bindings, 3, megatron_why,
+        tri_option_read_flags(argc, (char **)(uintptr_t)words, toy->bindings, 3, toy_why,
                               result.positional, &result.num_positional, toy->err);
     return result;
 }

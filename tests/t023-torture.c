@@ -159,7 +159,7 @@ static bool scenario_options(void)
     static struct toy toy;
     toy_init(&toy);
     tri_status status =
-        tri_option_read_file("fuzz/corpus/options/full.yaml", toy.bindings, 3, toy.err);
+        tri_option_read_file("fuzz/corpus/options/full.yaml", toy.bindings, 3, NULL, toy.err);
     bool is_good = is_memory(status);
     tri_error_clear(toy.err);
     status = toy_read(&toy, "train: {data_path: a b}\nshape: {layer_widths: 1 2, bad: 1}\n");

@@ -46,7 +46,7 @@ static tri_status read_shape(const char *text, struct tri_gpt_config *config, tr
         {&tri_gpt_options, config, gpt_origin},
         {&tri_shape_short_options, &given, NULL},
     };
-    TRI_TRY(tri_option_read_text(text, strlen(text), "run.yaml", bindings, 4, err));
+    TRI_TRY(tri_option_read_text(text, strlen(text), "run.yaml", bindings, 4, NULL, err));
     return tri_shape_apply_short(&given, transformer_origin, gpt_origin, config, err);
 }
 

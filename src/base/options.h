@@ -81,20 +81,21 @@ struct tri_option_binding {
 /* Fills config with the rows' defaults. Defaults are ours: a bad one is an assertion. */
 void tri_option_set_defaults(const struct tri_option_table *table, void *config);
 
-/* Reads the run file 'path' into the bindings. Every problem is added to err with file, line and
-   column: unknown section or key (with the nearest known name, and the right section when the
-   key lives elsewhere), a value of the wrong type or outside its range, a key given twice. A key
-   that is itself a map (as spec.override) fills a MAP row. Local. */
-tri_status tri_option_read_file(const char *path, struct tri_option_binding *bindings,
-                                int num_bindings, tri_error *err);
-/* The same from text already in memory; name stands for the file in messages. */
-tri_status tri_option_read_text(const char *text, size_t bytes, const char *name,
-                                struct tri_option_binding *bindings, int num_bindings,
-                                tri_error *err);
-
 /* Why there is no option called name although another program has one: a sentence; NULL when that
    program has none either. */
 typedef const char *tri_option_why(const char *name);
+
+/* Reads the run file 'path' into the bindings. Every problem is added to err with file, line and
+   column: unknown section or key (with the nearest known name, and the right section when the
+   key lives elsewhere), a value of the wrong type or outside its range, a key given twice. A key
+   that is itself a map (as spec.override) fills a MAP row. A key of no table that megatron_why (may
+   be NULL) knows gets "known to Megatron-LM, not to trine", and why. Local. */
+tri_status tri_option_read_file(const char *path, struct tri_option_binding *bindings,
+                                int num_bindings, tri_option_why *megatron_why, tri_error *err);
+/* The same from text already in memory; name stands for the file in messages. */
+tri_status tri_option_read_text(const char *text, size_t bytes, const char *name,
+                                struct tri_option_binding *bindings, int num_bindings,
+                                tri_option_why *megatron_why, tri_error *err);
 
 /* Reads flags: "--num-layers 3", "--num-layers=3", "--no-x", "--x" for booleans; lists take all
    words up to the next flag; "--" ends options. Words that are no option are returned in order

@@ -20,6 +20,7 @@ struct file_reader {
     const char *name;
     struct tri_option_binding *bindings;
     int num_bindings;
+    tri_option_why *megatron_why;
     const char *where; /* of the whole text when it is no file; else NULL */
     tri_error *err;
     tri_status status; /* of the first problem */
@@ -161,8 +162,13 @@ static void reader_unknown_key(struct file_reader *reader, const yaml_node_t *no
     } else if (home) {
         reader_problem(reader, node, "'%s' stands outside a section; put it into '%s'", key, home);
     } else {
+        const char *why = reader->megatron_why ? reader->megatron_why(key) : NULL;
         const char *nearest = tri_option_nearest(key, reader->bindings, reader->num_bindings);
-        if (nearest)
+        if (why)
+            reader_problem(reader, node,
+                           "'%s' is known to Megatron-LM, not to trine (%s); leave it out", key,
+                           why);
+        else if (nearest)
             reader_problem(reader, node, "unknown key '%s', did you mean '%s'?", key, nearest);
         else
             reader_problem(reader, node, "unknown key '%s'; see --help for the known ones", key);
@@ -310,10 +316,13 @@ static tri_status document_read(const char *text, size_t bytes, struct file_read
 
 tri_status tri_option_read_text(const char *text, size_t bytes, const char *name,
                                 struct tri_option_binding *bindings, int num_bindings,
-                                tri_error *err)
+                                tri_option_why *megatron_why, tri_error *err)
 {
-    struct file_reader reader = {
-        .name = name, .bindings = bindings, .num_bindings = num_bindings, .err = err};
+    struct file_reader reader = {.name = name,
+                                 .bindings = bindings,
+                                 .num_bindings = num_bindings,
+                                 .megatron_why = megatron_why,
+                                 .err = err};
     return document_read(text, bytes, &reader, reader_root);
 }
 
@@ -338,12 +347,13 @@ tri_status tri_option_set_flow(const struct tri_option *row, void *config, const
 }
 
 tri_status tri_option_read_file(const char *path, struct tri_option_binding *bindings,
-                                int num_bindings, tri_error *err)
+                                int num_bindings, tri_option_why *megatron_why, tri_error *err)
 {
     char *text = NULL;
     size_t bytes = 0;
     TRI_TRY(tri_file_read(path, RUN_FILE_MAX, err, &text, &bytes));
-    tri_status status = tri_option_read_text(text, bytes, path, bindings, num_bindings, err);
+    tri_status status =
+        tri_option_read_text(text, bytes, path, bindings, num_bindings, megatron_why, err);
     free(text);
     return status;
 }

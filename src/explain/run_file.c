@@ -3,6 +3,7 @@
 #include "explain/record.h"
 
 #include "base/options_inner.h"
+#include "explain/megatron.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -45,7 +46,7 @@ static tri_status read_run(struct tri_explain_input *input)
         memset(out->bindings[i].origin, 0, rows);
     }
     tri_option_read_text(input->text, input->bytes, input->path, out->bindings, out->num_bindings,
-                         problems);
+                         tri_megatron_why, problems);
     for (int i = 0; i < num; i++) {
         for (int row = 0; row < out->bindings[i].table->num_rows; row++) {
             bool is_given = out->bindings[i].origin[row];

@@ -324,7 +324,7 @@ static tri_status reconcile(tri_session_state *state, const struct tri_checkpoin
     tri_run_config_set_defaults(config);
     tri_run_bind(&session->config, own);
     int num = tri_run_bind(config, bindings);
-    TRI_TRY(tri_option_read_text(saved->options, strlen(saved->options), dir, bindings, num,
+    TRI_TRY(tri_option_read_text(saved->options, strlen(saved->options), dir, bindings, num, NULL,
                                  session->err));
     note_changed_data(session->err, dir, bindings, own, num);
     TRI_TRY(tri_lr_schedule_plan(&config->optim, config->train.train_iters,

@@ -52,14 +52,14 @@ tri_status tri_run_read_file(tri_run *run, const char *path, tri_error *err)
 {
     struct tri_option_binding bindings[NUM_BINDINGS];
     int num = run_bind(run, &run->given, bindings);
-    return tri_option_read_file(path, bindings, num, err);
+    return tri_option_read_file(path, bindings, num, tri_megatron_why, err);
 }
 
 tri_status tri_run_read_text(tri_run *run, const char *text, const char *name, tri_error *err)
 {
     struct tri_option_binding bindings[NUM_BINDINGS];
     int num = run_bind(run, &run->given, bindings);
-    return tri_option_read_text(text, strlen(text), name, bindings, num, err);
+    return tri_option_read_text(text, strlen(text), name, bindings, num, tri_megatron_why, err);
 }
 
 /* Flags go over the file, so words are read twice: first for the file's name. */
@@ -105,7 +105,11 @@ tri_status tri_run_set(tri_run *run, const char *name, const char *text, tri_err
     int num = run_bind(run, &run->given, bindings);
     struct tri_option_found found = tri_option_lookup(name, NULL, bindings, num);
     if (!found.row) {
+        const char *why = tri_megatron_why(name);
         const char *nearest = tri_option_nearest(name, bindings, num);
+        if (why)
+            return tri_error_add(err, TRI_INVALID,
+                                 "'%s' is known to Megatron-LM, not to trine (%s)", name, why);
         return tri_error_add(err, TRI_INVALID, "no option '%s'%s%s%s", name,
                              nearest ? "; did you mean '" : "", nearest ? nearest : "",
                              nearest ? "'?" : "");

@@ -158,7 +158,7 @@ static tri_status read_sources(int argc, char **argv, struct tri_option_binding 
     if (num_words > 1)
         tri_error_add(err, TRI_INVALID, "'%s' is one word too many; give one run file", words[1]);
     if (num_words > 0)
-        tri_option_read_file(words[0], bindings, num, err);
+        tri_option_read_file(words[0], bindings, num, tri_megatron_why, err);
     tri_option_read_flags(argc, argv, bindings, num, tri_megatron_why, words, &num_words, err);
     free(words);
     return tri_error_status(err);

@@ -40,8 +40,8 @@ static void check_run_file(const tri_explanation *explanation)
     explain_run_init(&back);
     /* Nothing but comments is a run file as well; its reader is not asked. */
     bool has_sections = text && (strstr(text, "\nshape:") || strstr(text, "\ntrain:"));
-    if (has_sections &&
-        tri_option_read_text(text, bytes, "run.yaml", back.bindings, back.num, err) != TRI_OK) {
+    if (has_sections && tri_option_read_text(text, bytes, "run.yaml", back.bindings, back.num, NULL,
+                                             err) != TRI_OK) {
         fprintf(stderr, "%s\n%s", tri_error_message(err, 0), text);
         abort();
     }

@@ -34,7 +34,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static struct toy toy;
     toy_init(&toy);
     tri_status status =
-        tri_option_read_text((const char *)data, size, "fuzz.yaml", toy.bindings, 3, toy.err);
+        tri_option_read_text((const char *)data, size, "fuzz.yaml", toy.bindings, 3, NULL, toy.err);
     if ((status == TRI_OK) != (tri_error_count(toy.err) == 0))
         abort();
     if (status == TRI_OK)
