@@ -54,6 +54,8 @@ static void test_all_problems_at_once(void **state)
     c.transformer.residual_multiplier = 0;
     c.logits_scaling = INFINITY;
     c.final_logit_softcapping = -1;
+    c.transformer.activation_func_clamp_value = INFINITY;
+    c.transformer.glu_linear_offset = NAN;
     c.transformer.layer_query_groups = (struct tri_option_list){.num = 2, .value = {5, -1}};
     c.transformer.ffn_hidden_size = -3;
     c.position_embedding_type = TRI_POSITION_ROPE;
@@ -87,7 +89,11 @@ static void test_all_problems_at_once(void **state)
     assert_true(error_says(err, "'rotary_base' nan must be"));
     assert_true(error_says(err, "'seq_length' 17 is beyond 'max_position_embeddings' 16"));
     assert_true(error_says(err, "'normalization' is number 9"));
-    assert_int_equal(tri_error_count(err), 19);
+    assert_true(error_says(err, "'activation_func_clamp_value' inf bounds the halves of a gated"));
+    assert_true(error_says(err, "'activation_func_clamp_value' inf must be above 0 and finite"));
+    assert_true(error_says(err, "'glu_linear_offset' nan moves one half of a gated unit; set"));
+    assert_true(error_says(err, "'glu_linear_offset' nan must be finite; 0 turns it off"));
+    assert_int_equal(tri_error_count(err), 23);
     tri_error_destroy(&err);
 }
 

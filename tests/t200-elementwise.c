@@ -3,6 +3,8 @@
    lie apart, in-place use, NaN. */
 #include "harness/kernel_case.h"
 
+#include <jansson.h>
+
 static struct kernel_case kc;
 
 static void test_fill_copy(void **state)
@@ -154,9 +156,10 @@ static void check_activation(enum tri_activation kind, int64_t R, int64_t C, dou
             if (gated)
                 *up = g * value;
         }
-    kc.k->activation(&kc.q, y.t, x.t, kind);
+    struct tri_activation_form form = {.kind = kind};
+    kc.k->activation(&kc.q, y.t, x.t, &form);
     case_expect(&y.t, want, "activation", "activation");
-    kc.k->activation_backward(&kc.q, x.t, dy.t, x.t, kind); /* in place */
+    kc.k->activation_backward(&kc.q, x.t, dy.t, x.t, &form); /* in place */
     case_expect(&x.t, dx, "activation", "activation_backward");
     free(dx);
     free(ddy);
@@ -184,9 +187,10 @@ static void test_activation_extremes(void **state)
     float ones[9] = {1, 1, 1, 1, 1, 1, 1, 1, 1};
     for (int kind = 0; kind < TRI_ACTIVATION_SQUARED_RELU; kind++) {
         struct tri_tensor x = tri_tensor_f32_2d(values, 1, 9);
-        kc.k->activation(&kc.q, tri_tensor_f32_2d(y, 1, 9), x, (enum tri_activation)kind);
+        struct tri_activation_form form = {.kind = (enum tri_activation)kind};
+        kc.k->activation(&kc.q, tri_tensor_f32_2d(y, 1, 9), x, &form);
         kc.k->activation_backward(&kc.q, tri_tensor_f32_2d(dx, 1, 9), tri_tensor_f32_2d(ones, 1, 9),
-                                  x, (enum tri_activation)kind);
+                                  x, &form);
         for (int i = 0; i < 8; i++) {
             float want = values[i] > 0 ? values[i] : 0;
             assert_true(fabsf(y[i] - want) <= 1e-6f * (1 + want));
@@ -195,6 +199,82 @@ static void test_activation_extremes(void **state)
         }
         assert_true(kind == TRI_ACTIVATION_RELU || isnan(y[8]));
     }
+}
+
+/* Fills t from a list of rows. */
+static double *fill_rows(struct tri_tensor *t, const json_t *rows)
+{
+    int64_t C = t->dims[1];
+    double *all = case_zeros(t->dims[0] * C);
+    for (int64_t i = 0; i < t->dims[0] * C; i++) {
+        const json_t *row = json_array_get(rows, (size_t)(i / C));
+        all[i] = json_number_value(json_array_get(row, (size_t)(i % C)));
+        *case_at(t, i) = (float)all[i];
+    }
+    return all;
+}
+
+/* Cut and moved gated units: golden/gated_units.json, the first of them gpt_oss's own. */
+static void check_gated_unit(const json_t *golden)
+{
+    static const char *const names[] = {"gelu", "gelu_tanh",  "silu",
+                                        "relu", "quick_gelu", "squared_relu"};
+    int kind = 0;
+    while (strcmp(names[kind], json_string_value(json_object_get(golden, "kind"))) != 0)
+        kind++;
+    struct tri_activation_form form = {
+        .kind = (enum tri_activation)(TRI_ACTIVATION_GEGLU + kind),
+        .clamp = (float)json_number_value(json_object_get(golden, "clamp")),
+        .offset = (float)json_number_value(json_object_get(golden, "offset"))};
+    struct case_tensor x = case_make(&kc, CASE_DIMS(5, 26), 3, 1);
+    struct case_tensor y = case_make(&kc, CASE_DIMS(5, 13), 0, 1);
+    struct case_tensor dy = case_make(&kc, CASE_DIMS(5, 13), 2, 1);
+    free(fill_rows(&x.t, json_object_get(golden, "x")));
+    free(fill_rows(&dy.t, json_object_get(golden, "dy")));
+    double *value = fill_rows(&y.t, json_object_get(golden, "y"));
+    struct case_tensor dx = case_copy(&x);
+    double *gradient = fill_rows(&dx.t, json_object_get(golden, "dx"));
+    kc.k->activation(&kc.q, y.t, x.t, &form);
+    case_expect(&y.t, value, "activation", "cut activation");
+    kc.k->activation_backward(&kc.q, x.t, dy.t, x.t, &form); /* in place */
+    case_expect(&x.t, gradient, "activation", "cut activation_backward");
+    free(value);
+    free(gradient);
+    case_free(&x);
+    case_free(&y);
+    case_free(&dx);
+    case_free(&dy);
+}
+
+static void test_gated_units(void **state)
+{
+    (void)state;
+    json_t *root = json_load_file("golden/gated_units.json", 0, NULL), *golden;
+    assert_non_null(root);
+    size_t i;
+    json_array_foreach(json_object_get(root, "cases"), i, golden) check_gated_unit(golden);
+    assert_int_equal(i, 8);
+    json_decref(root);
+}
+
+/* Nothing is cut out of NaN; far values are cut to the border. */
+static void test_gated_unit_extremes(void **state)
+{
+    (void)state;
+    float x[8] = {NAN, 1, 1e30f, 1, 1, NAN, 1, -1e30f}, y[4], dx[8], ones[4] = {1, 1, 1, 1};
+    const struct tri_activation_form form = {TRI_ACTIVATION_REGLU, 2, 1};
+    struct tri_tensor xs = tri_tensor_f32_2d(x, 1, 8);
+    kc.k->activation(&kc.q, tri_tensor_f32_2d(y, 1, 4), xs, &form);
+    kc.k->activation_backward(&kc.q, tri_tensor_f32_2d(dx, 1, 8), tri_tensor_f32_2d(ones, 1, 4), xs,
+                              &form);
+    assert_true(isnan(y[1]));
+    assert_true(y[2] == 2 * (1 + 1));
+    assert_true(y[3] == -1);
+    assert_true(dx[2] == 0 && dx[7] == 0 && dx[6] == 2);
+    float border[2] = {2, -2}; /* passes a gradient, as in Megatron-LM's fused kernels */
+    kc.k->activation_backward(&kc.q, tri_tensor_f32_2d(dx, 1, 2), tri_tensor_f32_2d(ones, 1, 1),
+                              tri_tensor_f32_2d(border, 1, 2), &form);
+    assert_true(dx[0] == -1 && dx[1] == 2);
 }
 
 static void test_softcap(void **state)
@@ -252,6 +332,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_bias),
         cmocka_unit_test(test_activations),
         cmocka_unit_test(test_activation_extremes),
+        cmocka_unit_test(test_gated_units),
+        cmocka_unit_test(test_gated_unit_extremes),
         cmocka_unit_test(test_softcap),
         cmocka_unit_test(test_find_non_finite),
         cmocka_unit_test(test_empty),

@@ -214,32 +214,36 @@ static size_t bias_scratch(const struct tri_scratch_table *s, const int64_t *d, 
     return s->bias_backward(d[0], d[1], team_size);
 }
 
+static const struct tri_activation_form gelu = {TRI_ACTIVATION_GELU, 0, 0};
+static const struct tri_activation_form gelu_tanh = {TRI_ACTIVATION_GELU_TANH, 0, 0};
+static const struct tri_activation_form swiglu = {TRI_ACTIVATION_SWIGLU, 0, 0};
+
 static void gelu_run(const struct tri_kernels *k, struct bench_run *r)
 {
-    k->activation(r->queue, rows(r, 0), rows(r, 1), TRI_ACTIVATION_GELU);
+    k->activation(r->queue, rows(r, 0), rows(r, 1), &gelu);
 }
 
 static void gelu_tanh_run(const struct tri_kernels *k, struct bench_run *r)
 {
-    k->activation(r->queue, rows(r, 0), rows(r, 1), TRI_ACTIVATION_GELU_TANH);
+    k->activation(r->queue, rows(r, 0), rows(r, 1), &gelu_tanh);
 }
 
 static void gelu_tanh_grad_run(const struct tri_kernels *k, struct bench_run *r)
 {
-    k->activation_backward(r->queue, rows(r, 0), rows(r, 2), rows(r, 1), TRI_ACTIVATION_GELU_TANH);
+    k->activation_backward(r->queue, rows(r, 0), rows(r, 2), rows(r, 1), &gelu_tanh);
 }
 
 static void swiglu_run(const struct tri_kernels *k, struct bench_run *r)
 {
     k->activation(r->queue, tri_tensor_f32_2d(r->buffer[0], r->d[0], r->d[1] / 2), rows(r, 1),
-                  TRI_ACTIVATION_SWIGLU);
+                  &swiglu);
 }
 
 static void swiglu_grad_run(const struct tri_kernels *k, struct bench_run *r)
 {
     k->activation_backward(r->queue, rows(r, 0),
                            tri_tensor_f32_2d(r->buffer[2], r->d[0], r->d[1] / 2), rows(r, 1),
-                           TRI_ACTIVATION_SWIGLU);
+                           &swiglu);
 }
 
 static void dropout_run(const struct tri_kernels *k, struct bench_run *r)

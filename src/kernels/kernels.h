@@ -53,6 +53,14 @@ static inline enum tri_activation tri_activation_inner(enum tri_activation kind)
                                          : kind;
 }
 
+/* A nonlinearity: f(x), or of a gated kind f(min(gate, clamp)) * (up cut to -clamp .. clamp, + offset). What
+   was cut passes no gradient; what lies on the border does. */
+struct tri_activation_form {
+    enum tri_activation kind;
+    float clamp;  /* of gated kinds; 0: none */
+    float offset; /* of gated kinds */
+};
+
 /* Which mask a dropout uses (base/rng.h). threshold 0: nothing is dropped. Kept elements are scaled by
    scale = 1 / (1 - p). The row of an element is first_position + its position s; its column is
    first_column + its column in the tensor (the tensor may be a part of the full width). */
@@ -121,10 +129,10 @@ struct tri_kernels {
                              const struct tri_dropout *dropout);
     /* y = f(x); x [R, C] or [R, 2C] when gated */
     void (*activation)(struct tri_queue *q, struct tri_tensor y, struct tri_tensor x,
-                       enum tri_activation kind);
+                       const struct tri_activation_form *form);
     /* dx = dy * f'(x), with the dims of x. dx may be x. */
     void (*activation_backward)(struct tri_queue *q, struct tri_tensor dx, struct tri_tensor dy,
-                                struct tri_tensor x, enum tri_activation kind);
+                                struct tri_tensor x, const struct tri_activation_form *form);
 
     /* ---- row-wise ---- */
     /* y = (x - mean) * rstd * weight + bias over the last dim; mean, rstd [R] */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The element-wise nonlinearity of an MLP, [s, B, C or 2C] -> [s, B, C] per rank: out = f(x), gated
- * kinds f(gate) * up with x = [gate | up]. x is kept as a view; no parameters, no communication.
+ * kinds f(gate) * up with x = [gate | up], cut and moved as kernels/kernels.h says. x is kept as a view; no parameters, no communication.
  */
 #include "nn/classes.h"
 
 struct activation {
     struct tri_module base;
-    enum tri_activation kind;
+    struct tri_activation_form form;
 };
 enum { ACTIVATION_X };
 
@@ -15,7 +15,7 @@ static tri_status activation_forward(tri_module *module, struct tri_slot *slot,
                                      const struct tri_tensor *in, struct tri_tensor *out)
 {
     struct activation *self = (struct activation *)module;
-    module->kernels->activation(module->queue, *out, *in, self->kind);
+    module->kernels->activation(module->queue, *out, *in, &self->form);
     *tri_module_view(module, slot, ACTIVATION_X) = *in;
     return TRI_OK;
 }
@@ -26,7 +26,7 @@ static tri_status activation_backward_input(tri_module *module, struct tri_slot 
 {
     struct activation *self = (struct activation *)module;
     struct tri_tensor x = *tri_module_view(module, slot, ACTIVATION_X);
-    module->kernels->activation_backward(module->queue, *din, *dout, x, self->kind);
+    module->kernels->activation_backward(module->queue, *din, *dout, x, &self->form);
     return TRI_OK;
 }
 
@@ -46,7 +46,9 @@ static tri_status activation_create(struct tri_build *build, const struct tri_mo
     struct activation *self = NULL;
     TRI_TRY(tri_build_alloc(build, node, &activation_ops, sizeof(*self), &self));
     const struct tri_activation_params *params = node->params;
-    self->kind = (enum tri_activation)params->kind;
+    self->form = (struct tri_activation_form){.kind = (enum tri_activation)params->kind,
+                                              .clamp = (float)params->clamp,
+                                              .offset = (float)params->offset};
     return tri_build_finish(TRI_OK, &self->base, module);
 }
 

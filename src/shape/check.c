@@ -197,6 +197,16 @@ static void check_structure(struct check *check)
     if (t->use_parallel_residual && t->norm_position != TRI_NORM_PRE)
         PROBLEM(check,
                 "'use_parallel_residual' goes with 'norm_position' pre only; set one of them");
+    if (!t->gated_linear_unit && !isnan(t->activation_func_clamp_value))
+        PROBLEM(check,
+                "'activation_func_clamp_value' %g bounds the halves of a gated unit; set "
+                "'gated_linear_unit', or leave it unset",
+                t->activation_func_clamp_value);
+    if (!t->gated_linear_unit && t->glu_linear_offset != 0)
+        PROBLEM(check,
+                "'glu_linear_offset' %g moves one half of a gated unit; set "
+                "'gated_linear_unit', or leave it 0",
+                t->glu_linear_offset);
 }
 
 static void check_numbers(struct check *check)
@@ -238,6 +248,13 @@ static void check_numbers(struct check *check)
         PROBLEM(check,
                 "'mup_base_hidden_size' %" PRId64 " and 'mup_base_head_dim' must be 1 or more",
                 t->mup_base_hidden_size);
+    if (isinf(t->activation_func_clamp_value) || t->activation_func_clamp_value <= 0)
+        PROBLEM(check,
+                "'activation_func_clamp_value' %g must be above 0 and finite; none turns it off",
+                t->activation_func_clamp_value);
+    if (!isfinite(t->glu_linear_offset))
+        PROBLEM(check, "'glu_linear_offset' %g must be finite; 0 turns it off",
+                t->glu_linear_offset);
     if (!(t->init_method_std >= 0) || isinf(t->init_method_std))
         PROBLEM(check, "'init_method_std' %g must be 0 or more and finite; 0.02 is usual",
                 t->init_method_std);

@@ -68,6 +68,8 @@ struct tri_transformer_config {
     double layernorm_epsilon;
     int64_t activation_func; /* enum tri_activation_func */
     bool gated_linear_unit;
+    double activation_func_clamp_value; /* of both halves of a gated unit; unset: none */
+    double glu_linear_offset;           /* of what the gate is multiplied with */
     bool add_bias_linear; /* every linear of a layer; when resolved, all of the next three */
     bool add_qkv_bias;    /* q, k, v even when add_bias_linear is off */
     bool add_proj_bias;   /* the attention's output projection, likewise */

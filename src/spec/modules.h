@@ -128,7 +128,9 @@ enum tri_act_kind {
 struct tri_activation_params {
     int kind; /* enum tri_act_kind, gated: TRI_ACT_KIND_GATED + the plain one */
     bool gated;
-    int64_t size; /* C, global */
+    double clamp;  /* of gate from above, of up from both sides, before f; 0: none */
+    double offset; /* of up, behind the clamp */
+    int64_t size;  /* C, global */
 };
 
 /* module "mlp" */

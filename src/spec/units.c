@@ -188,7 +188,7 @@ static void make_core_attention(struct maker *maker, struct tri_module_spec *nod
         .sink = sinks[t->attention.softmax_type],
         .dropout = t->attention_dropout,
         .layer = layer,
-        .init_std = t->init_method_std,
+        .init_std = hidden_init(shape, 1).std,
     };
     make_node(maker, node, "core_attention", "dot_product_attention", &params, sizeof(params), 0);
 }
@@ -270,8 +270,12 @@ static void make_mlp(struct maker *maker, struct tri_module_spec *node, int64_t 
                   {.name = "up", .rows = gated_unit ? F : 0, .unit = 1}},
     };
     make_node(maker, &node->children[0], "linear_fc1", "column_linear", &fc1, sizeof(fc1), 0);
-    struct tri_activation_params activation = {
-        .kind = activation_kind(t), .gated = gated_unit, .size = F};
+    double clamp = t->activation_func_clamp_value;
+    struct tri_activation_params activation = {.kind = activation_kind(t),
+                                               .gated = gated_unit,
+                                               .clamp = isnan(clamp) ? 0 : clamp,
+                                               .offset = t->glu_linear_offset,
+                                               .size = F};
     make_node(maker, &node->children[1], "activation", "activation", &activation,
               sizeof(activation), 0);
     make_row_linear(maker, &node->children[2], "linear_fc2", F, t->add_mlp_bias);

@@ -30,8 +30,8 @@ struct checked_args {
     int64_t first, count;
     const int32_t *ids;
     const float *weights;
-    const void *settings; /* struct tri_dropout, tri_attention, tri_rope or tri_adam */
-    enum tri_activation kind;
+    const void *
+        settings; /* struct tri_dropout, tri_activation_form, tri_attention, tri_rope or tri_adam */
     bool flag[2];
     double factor;
     double result;            /* out: of operations that return a number */
@@ -68,10 +68,10 @@ void tri_checked_dropout_add(struct tri_queue *q, struct tri_tensor y, struct tr
 void tri_checked_dropout_backward(struct tri_queue *q, struct tri_tensor dx, struct tri_tensor dy,
                                   const struct tri_dropout *dropout);
 void tri_checked_activation(struct tri_queue *q, struct tri_tensor y, struct tri_tensor x,
-                            enum tri_activation kind);
+                            const struct tri_activation_form *form);
 void tri_checked_activation_backward(struct tri_queue *q, struct tri_tensor dx,
                                      struct tri_tensor dy, struct tri_tensor x,
-                                     enum tri_activation kind);
+                                     const struct tri_activation_form *form);
 void tri_checked_layernorm(struct tri_queue *q, struct tri_tensor y, struct tri_tensor mean,
                            struct tri_tensor rstd, struct tri_tensor x, struct tri_tensor weight,
                            struct tri_tensor bias, float eps);

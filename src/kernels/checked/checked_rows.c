@@ -171,17 +171,17 @@ static void call_activation(const struct tri_kernels *k, struct tri_queue *q,
                             const struct tri_tensor *t, struct checked_args *a, void *workspace)
 {
     (void)workspace;
-    k->activation(q, t[0], t[1], a->kind);
+    k->activation(q, t[0], t[1], a->settings);
 }
 
 void tri_checked_activation(struct tri_queue *q, struct tri_tensor y, struct tri_tensor x,
-                            enum tri_activation kind)
+                            const struct tri_activation_form *form)
 {
     struct checked_call call = {.name = "activation",
                                 .fn = call_activation,
                                 .num = 2,
                                 .tensors = {{"y", CHECKED_OUT, y}, {"x", CHECKED_IN, x}},
-                                .args = {.kind = kind}};
+                                .args = {.settings = form}};
     tri_checked_run(q, &call);
 }
 
@@ -190,19 +190,19 @@ static void call_activation_backward(const struct tri_kernels *k, struct tri_que
                                      void *workspace)
 {
     (void)workspace;
-    k->activation_backward(q, t[0], t[1], t[2], a->kind);
+    k->activation_backward(q, t[0], t[1], t[2], a->settings);
 }
 
 void tri_checked_activation_backward(struct tri_queue *q, struct tri_tensor dx,
                                      struct tri_tensor dy, struct tri_tensor x,
-                                     enum tri_activation kind)
+                                     const struct tri_activation_form *form)
 {
     struct checked_call call = {
         .name = "activation_backward",
         .fn = call_activation_backward,
         .num = 3,
         .tensors = {{"dx", CHECKED_OUT, dx}, {"dy", CHECKED_IN, dy}, {"x", CHECKED_IN, x}},
-        .args = {.kind = kind}};
+        .args = {.settings = form}};
     tri_checked_run(q, &call);
 }
 

@@ -17,9 +17,26 @@
 
 struct activation {
     struct tri_rows y, x, dy; /* y is dx in backward */
-    enum tri_activation kind;
+    const struct tri_activation_form *form;
     struct fast_cut cut;
 };
+
+/* How a gated kind sees gate and up: bounds, infinite where there are none, and what is added to up. */
+struct activation_gate {
+    v8f clamp, offset;
+};
+
+static struct activation_gate activation_gate(const struct tri_activation_form *form)
+{
+    float clamp = form->clamp > 0 ? form->clamp : INFINITY;
+    return (struct activation_gate){.clamp = v8_set(clamp), .offset = v8_set(form->offset)};
+}
+
+/* A NaN stays one. */
+static inline v8f activation_up(struct activation_gate gate, v8f up)
+{
+    return v8_max(v8_set(0.0f) - gate.clamp, v8_min(gate.clamp, up)) + gate.offset;
+}
 
 /* tanh form: 0.5 (1 + tanh u) = logistic(2 u) */
 static inline v8f activation_gelu_tanh(v8f x, v8f *slope)
@@ -61,68 +78,80 @@ static inline v8f activation_value(enum tri_activation kind, v8f x, v8f *slope)
     return positive;
 }
 
-static inline __attribute__((always_inline)) void
-activation_row(enum tri_activation kind, float *y, const float *x, const float *up, int64_t n)
+static inline v8f activation_load(const float *p, int64_t n)
+{
+    return n >= V8 ? v8_load(p) : v8_load_part(p, n, 0);
+}
+
+static inline void activation_store(float *p, v8f v, int64_t n)
+{
+    if (n >= V8)
+        v8_store(p, v);
+    else
+        v8_store_part(p, v, n);
+}
+
+static inline __attribute__((always_inline)) void activation_row(enum tri_activation kind,
+                                                                 struct activation_gate gate,
+                                                                 float *y, const float *x,
+                                                                 const float *up, int64_t n)
 {
     v8f slope;
-    int64_t c = 0;
-    for (; c + V8 <= n; c += V8) {
-        v8f value = activation_value(kind, v8_load(x + c), &slope);
-        v8_store(y + c, up ? value * v8_load(up + c) : value);
-    }
-    if (c < n) {
-        v8f value = activation_value(kind, v8_load_part(x + c, n - c, 0), &slope);
-        v8_store_part(y + c, up ? value * v8_load_part(up + c, n - c, 0) : value, n - c);
+    for (int64_t c = 0; c < n; c += V8) {
+        v8f xc = activation_load(x + c, n - c);
+        if (up)
+            xc = v8_min(gate.clamp, xc);
+        v8f value = activation_value(kind, xc, &slope);
+        if (up)
+            value = value * activation_up(gate, activation_load(up + c, n - c));
+        activation_store(y + c, value, n - c);
     }
 }
 
 static inline __attribute__((always_inline)) void
-activation_row_backward(enum tri_activation kind, float *dx, const float *dy, const float *x,
-                        const float *up, float *dup, int64_t n)
+activation_row_backward(enum tri_activation kind, struct activation_gate gate, float *dx,
+                        const float *dy, const float *x, const float *up, float *dup, int64_t n)
 {
+    v8f slope, zero = v8_set(0.0f);
     for (int64_t c = 0; c < n; c += V8) {
-        bool is_whole = c + V8 <= n;
         int64_t m = n - c;
-        v8f slope, g = is_whole ? v8_load(dy + c) : v8_load_part(dy + c, m, 0);
-        v8f xc = is_whole ? v8_load(x + c) : v8_load_part(x + c, m, 0);
-        v8f value = activation_value(kind, xc, &slope);
-        if (up) {
-            v8f u = is_whole ? v8_load(up + c) : v8_load_part(up + c, m, 0), du = g * value;
-            g = g * u;
-            if (is_whole)
-                v8_store(dup + c, du);
-            else
-                v8_store_part(dup + c, du, m);
+        v8f g = activation_load(dy + c, m), xc = activation_load(x + c, m);
+        if (!up) {
+            activation_value(kind, xc, &slope);
+            activation_store(dx + c, g * slope, m);
+            continue;
         }
-        if (is_whole)
-            v8_store(dx + c, g * slope);
-        else
-            v8_store_part(dx + c, g * slope, m);
+        v8f u = activation_load(up + c, m);
+        v8f value = activation_value(kind, v8_min(gate.clamp, xc), &slope);
+        v8f dgate = g * activation_up(gate, u) * slope;
+        activation_store(dup + c, v8_select(v8_abs(u) > gate.clamp, zero, g * value), m);
+        activation_store(dx + c, v8_select(xc > gate.clamp, zero, dgate), m);
     }
 }
 
 /* One call per kind, so that the compiler sees a constant. */
-static void activation_any(enum tri_activation kind, float *y, const float *x, const float *up,
-                           int64_t n)
+static void activation_any(const struct tri_activation_form *form, float *y, const float *x,
+                           const float *up, int64_t n)
 {
-    switch (tri_activation_inner(kind)) {
+    struct activation_gate gate = activation_gate(form);
+    switch (tri_activation_inner(form->kind)) {
     case TRI_ACTIVATION_GELU:
-        activation_row(TRI_ACTIVATION_GELU, y, x, up, n);
+        activation_row(TRI_ACTIVATION_GELU, gate, y, x, up, n);
         break;
     case TRI_ACTIVATION_GELU_TANH:
-        activation_row(TRI_ACTIVATION_GELU_TANH, y, x, up, n);
+        activation_row(TRI_ACTIVATION_GELU_TANH, gate, y, x, up, n);
         break;
     case TRI_ACTIVATION_SILU:
-        activation_row(TRI_ACTIVATION_SILU, y, x, up, n);
+        activation_row(TRI_ACTIVATION_SILU, gate, y, x, up, n);
         break;
     case TRI_ACTIVATION_RELU:
-        activation_row(TRI_ACTIVATION_RELU, y, x, up, n);
+        activation_row(TRI_ACTIVATION_RELU, gate, y, x, up, n);
         break;
     case TRI_ACTIVATION_QUICK_GELU:
-        activation_row(TRI_ACTIVATION_QUICK_GELU, y, x, up, n);
+        activation_row(TRI_ACTIVATION_QUICK_GELU, gate, y, x, up, n);
         break;
     case TRI_ACTIVATION_SQUARED_RELU:
-        activation_row(TRI_ACTIVATION_SQUARED_RELU, y, x, up, n);
+        activation_row(TRI_ACTIVATION_SQUARED_RELU, gate, y, x, up, n);
         break;
     case TRI_ACTIVATION_GEGLU:
     case TRI_ACTIVATION_GEGLU_TANH:
@@ -135,27 +164,29 @@ static void activation_any(enum tri_activation kind, float *y, const float *x, c
     }
 }
 
-static void activation_any_backward(enum tri_activation kind, float *dx, const float *dy,
-                                    const float *x, const float *up, float *dup, int64_t n)
+static void activation_any_backward(const struct tri_activation_form *form, float *dx,
+                                    const float *dy, const float *x, const float *up, float *dup,
+                                    int64_t n)
 {
-    switch (tri_activation_inner(kind)) {
+    struct activation_gate gate = activation_gate(form);
+    switch (tri_activation_inner(form->kind)) {
     case TRI_ACTIVATION_GELU:
-        activation_row_backward(TRI_ACTIVATION_GELU, dx, dy, x, up, dup, n);
+        activation_row_backward(TRI_ACTIVATION_GELU, gate, dx, dy, x, up, dup, n);
         break;
     case TRI_ACTIVATION_GELU_TANH:
-        activation_row_backward(TRI_ACTIVATION_GELU_TANH, dx, dy, x, up, dup, n);
+        activation_row_backward(TRI_ACTIVATION_GELU_TANH, gate, dx, dy, x, up, dup, n);
         break;
     case TRI_ACTIVATION_SILU:
-        activation_row_backward(TRI_ACTIVATION_SILU, dx, dy, x, up, dup, n);
+        activation_row_backward(TRI_ACTIVATION_SILU, gate, dx, dy, x, up, dup, n);
         break;
     case TRI_ACTIVATION_RELU:
-        activation_row_backward(TRI_ACTIVATION_RELU, dx, dy, x, up, dup, n);
+        activation_row_backward(TRI_ACTIVATION_RELU, gate, dx, dy, x, up, dup, n);
         break;
     case TRI_ACTIVATION_QUICK_GELU:
-        activation_row_backward(TRI_ACTIVATION_QUICK_GELU, dx, dy, x, up, dup, n);
+        activation_row_backward(TRI_ACTIVATION_QUICK_GELU, gate, dx, dy, x, up, dup, n);
         break;
     case TRI_ACTIVATION_SQUARED_RELU:
-        activation_row_backward(TRI_ACTIVATION_SQUARED_RELU, dx, dy, x, up, dup, n);
+        activation_row_backward(TRI_ACTIVATION_SQUARED_RELU, gate, dx, dy, x, up, dup, n);
         break;
     case TRI_ACTIVATION_GEGLU:
     case TRI_ACTIVATION_GEGLU_TANH:
@@ -175,15 +206,15 @@ static void activation_task(void *arg, int64_t task, int member)
     struct fast_piece piece = fast_cut_piece(&t->cut, task);
     for (int64_t r = piece.first_row; r < piece.end_row; r++) {
         const float *x = tri_rows_get(&t->x, r) + piece.first_column;
-        const float *up = tri_activation_is_gated(t->kind) ? x + t->cut.C : NULL;
-        activation_any(t->kind, tri_rows_get(&t->y, r) + piece.first_column, x, up, piece.count);
+        const float *up = tri_activation_is_gated(t->form->kind) ? x + t->cut.C : NULL;
+        activation_any(t->form, tri_rows_get(&t->y, r) + piece.first_column, x, up, piece.count);
     }
 }
 
 void tri_fast_activation(struct tri_queue *q, struct tri_tensor y, struct tri_tensor x,
-                         enum tri_activation kind)
+                         const struct tri_activation_form *form)
 {
-    struct activation t = {.y = tri_rows_of(y), .x = tri_rows_of(x), .kind = kind};
+    struct activation t = {.y = tri_rows_of(y), .x = tri_rows_of(x), .form = form};
     t.cut = fast_cut(t.y.num, t.y.columns);
     tri_team_run(q->team, activation_task, &t, t.cut.num_tasks);
 }
@@ -193,21 +224,21 @@ static void activation_backward_task(void *arg, int64_t task, int member)
     (void)member;
     const struct activation *t = arg;
     struct fast_piece piece = fast_cut_piece(&t->cut, task);
-    bool is_gated = tri_activation_is_gated(t->kind);
+    bool is_gated = tri_activation_is_gated(t->form->kind);
     for (int64_t r = piece.first_row; r < piece.end_row; r++) {
         float *dx = tri_rows_get(&t->y, r) + piece.first_column;
         const float *x = tri_rows_get(&t->x, r) + piece.first_column;
         const float *dy = tri_rows_get(&t->dy, r) + piece.first_column;
-        activation_any_backward(t->kind, dx, dy, x, is_gated ? x + t->cut.C : NULL,
+        activation_any_backward(t->form, dx, dy, x, is_gated ? x + t->cut.C : NULL,
                                 is_gated ? dx + t->cut.C : NULL, piece.count);
     }
 }
 
 void tri_fast_activation_backward(struct tri_queue *q, struct tri_tensor dx, struct tri_tensor dy,
-                                  struct tri_tensor x, enum tri_activation kind)
+                                  struct tri_tensor x, const struct tri_activation_form *form)
 {
     struct activation t = {
-        .y = tri_rows_of(dx), .x = tri_rows_of(x), .dy = tri_rows_of(dy), .kind = kind};
+        .y = tri_rows_of(dx), .x = tri_rows_of(x), .dy = tri_rows_of(dy), .form = form};
     t.cut = fast_cut(t.dy.num, t.dy.columns);
     tri_team_run(q->team, activation_backward_task, &t, t.cut.num_tasks);
 }

@@ -32,9 +32,9 @@ void tri_fast_dropout_backward(struct tri_queue *q, struct tri_tensor dx, struct
 
 /* activation.c */
 void tri_fast_activation(struct tri_queue *q, struct tri_tensor y, struct tri_tensor x,
-                         enum tri_activation kind);
+                         const struct tri_activation_form *form);
 void tri_fast_activation_backward(struct tri_queue *q, struct tri_tensor dx, struct tri_tensor dy,
-                                  struct tri_tensor x, enum tri_activation kind);
+                                  struct tri_tensor x, const struct tri_activation_form *form);
 
 /* layernorm.c, rmsnorm.c */
 void tri_fast_layernorm(struct tri_queue *q, struct tri_tensor y, struct tri_tensor mean,

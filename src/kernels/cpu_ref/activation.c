@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Element-wise nonlinearities f and their derivatives, evaluated in double. The gated kinds read a
- * row [gate | up] and give f(gate) * up.
+ * row [gate | up] and give f(gate) * up, either cut and up moved where the form says so.
  */
 #include "kernels/cpu_ref/cpu_ref.h"
 #include "kernels/rows.h"
@@ -50,43 +50,62 @@ static double activation_slope(enum tri_activation kind, double x)
     return x > 0 ? 1 : 0;
 }
 
+/* What f and the product of a gated kind see of a gate and of its partner. */
+static double gate_of(const struct tri_activation_form *form, double gate)
+{
+    return form->clamp > 0 && gate > (double)form->clamp ? (double)form->clamp : gate;
+}
+
+static double up_of(const struct tri_activation_form *form, double up)
+{
+    double clamp = form->clamp, cut = up;
+    if (clamp > 0)
+        cut = up > clamp ? clamp : up < -clamp ? -clamp : up;
+    return cut + (double)form->offset;
+}
+
 void tri_ref_activation(struct tri_queue *q, struct tri_tensor y, struct tri_tensor x,
-                        enum tri_activation kind)
+                        const struct tri_activation_form *form)
 {
     (void)q;
     struct tri_rows yr = tri_rows_of(y), xr = tri_rows_of(x);
-    enum tri_activation f = tri_activation_inner(kind);
+    enum tri_activation f = tri_activation_inner(form->kind);
+    bool is_gated = tri_activation_is_gated(form->kind);
     int64_t C = yr.columns;
     for (int64_t r = 0; r < yr.num; r++) {
         float *yp = tri_rows_get(&yr, r);
         const float *xp = tri_rows_get(&xr, r);
-        for (int64_t c = 0; c < C; c++) {
-            double value = activation_value(f, xp[c]);
-            yp[c] = (float)(tri_activation_is_gated(kind) ? value * xp[C + c] : value);
-        }
+        for (int64_t c = 0; c < C; c++)
+            yp[c] =
+                is_gated
+                    ? (float)(activation_value(f, gate_of(form, xp[c])) * up_of(form, xp[C + c]))
+                    : (float)activation_value(f, xp[c]);
     }
 }
 
-/* plain: dx = dy f'(x); gated: dgate = dy up f'(gate), dup = dy f(gate) */
+/* plain: dx = dy f'(x); gated: dgate = dy up f'(gate), dup = dy f(gate), both of what was cut; 0 where it
+   was */
 void tri_ref_activation_backward(struct tri_queue *q, struct tri_tensor dx, struct tri_tensor dy,
-                                 struct tri_tensor x, enum tri_activation kind)
+                                 struct tri_tensor x, const struct tri_activation_form *form)
 {
     (void)q;
     struct tri_rows dxr = tri_rows_of(dx), dyr = tri_rows_of(dy), xr = tri_rows_of(x);
-    enum tri_activation f = tri_activation_inner(kind);
+    enum tri_activation f = tri_activation_inner(form->kind);
     int64_t C = dyr.columns;
     for (int64_t r = 0; r < dyr.num; r++) {
         float *dxp = tri_rows_get(&dxr, r);
         const float *dyp = tri_rows_get(&dyr, r), *xp = tri_rows_get(&xr, r);
         for (int64_t c = 0; c < C; c++) {
-            double slope = activation_slope(f, xp[c]), dyc = dyp[c];
-            if (tri_activation_is_gated(kind)) {
-                double value = activation_value(f, xp[c]), up = xp[C + c];
-                dxp[c] = (float)(dyc * up * slope);
-                dxp[C + c] = (float)(dyc * value);
-            } else {
-                dxp[c] = (float)(dyc * slope);
+            double dyc = dyp[c];
+            if (!tri_activation_is_gated(form->kind)) {
+                dxp[c] = (float)(dyc * activation_slope(f, xp[c]));
+                continue;
             }
+            double gate = xp[c], up = xp[C + c], seen = gate_of(form, gate);
+            bool up_is_cut = form->clamp > 0 && fabs(up) > (double)form->clamp;
+            double value = activation_value(f, seen), slope = activation_slope(f, seen);
+            dxp[c] = gate > seen ? 0 : (float)(dyc * up_of(form, up) * slope);
+            dxp[C + c] = up_is_cut ? 0 : (float)(dyc * value);
         }
     }
 }

@@ -33,9 +33,9 @@ float tri_ref_dropout_factor(const struct tri_dropout *dropout, int64_t b, int64
 
 /* activation.c */
 void tri_ref_activation(struct tri_queue *q, struct tri_tensor y, struct tri_tensor x,
-                        enum tri_activation kind);
+                        const struct tri_activation_form *form);
 void tri_ref_activation_backward(struct tri_queue *q, struct tri_tensor dx, struct tri_tensor dy,
-                                 struct tri_tensor x, enum tri_activation kind);
+                                 struct tri_tensor x, const struct tri_activation_form *form);
 
 /* layernorm.c, rmsnorm.c */
 void tri_ref_layernorm(struct tri_queue *q, struct tri_tensor y, struct tri_tensor mean,
