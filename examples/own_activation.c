@@ -40,7 +40,8 @@ static void hard_swish_describe(struct tri_sizer *sizer, const struct tri_module
                    params->size / input->split.tp);
 }
 
-static const struct tri_module_row hard_swish_row = {"activation", hard_swish_describe};
+static const struct tri_module_row hard_swish_row = {.name = "activation",
+                                                     .describe = hard_swish_describe};
 
 /* ---- what it does: [s, B, C] -> [s, B, C], local ---- */
 

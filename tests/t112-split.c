@@ -27,7 +27,7 @@ static void test_refused(void **state)
     assert_int_equal(tri_error_count(err), 1);
     assert_true(error_says(err,
                            "'tensor_model_parallel_size' 4 and 'num_query_groups' 6 do not divide "
-                           "each other; use 1, 2, 3, 6, 12, 24 (key/value heads are cut"));
+                           "each other; use 1, 2, 3, 6, 12 or 24 (key/value heads are cut"));
     assert_int_equal(check(shape_gpt2(1, 28 * 4, 28, 11, 16), 8, false, err), TRI_INVALID);
     assert_true(error_says(err, "'num_attention_heads' 28; use 1, 2, 4, 7, 14 or 28"));
     struct tri_gpt_config c = shape_gpt2(1, 9, 9, 11, 16);

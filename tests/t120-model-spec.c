@@ -140,25 +140,120 @@ static void test_refused(void **state)
     tri_error_destroy(&err);
 }
 
+/* The printed tree, for the caller to free(). */
+static char *printed(const struct tri_model_spec *spec, bool json)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    tri_error *err = tri_error_create();
+    FILE *out = open_memstream(&text, &bytes);
+    struct tri_sizing_input input = sizing_input(spec, 1, false);
+    assert_int_equal(json ? tri_model_spec_print_json(out, spec, &input, err)
+                          : tri_model_spec_print(out, spec, &input, err),
+                     TRI_OK);
+    fclose(out);
+    tri_error_destroy(&err);
+    return text;
+}
+
 static void test_print(void **state)
 {
     (void)state;
     tri_error *err = tri_error_create();
     struct tri_model_spec *spec = make("decoder.layers[2].mlp.activation=plain", err);
-    char *text = NULL;
-    size_t bytes = 0;
-    FILE *out = open_memstream(&text, &bytes);
-    struct tri_sizing_input input = sizing_input(spec, 1, false);
-    assert_int_equal(tri_model_spec_print(out, spec, &input, err), TRI_OK);
-    fclose(out);
-    assert_non_null(strstr(text, "\ndecoder.layers[0:2] "));
+    char *text = printed(spec, false);
+    assert_non_null(strstr(text, "\ndecoder.layers[0:2,3:5] "));
     assert_non_null(strstr(text, "\ndecoder.layers.2 "));
-    assert_non_null(strstr(text, "\ndecoder.layers[3:5] "));
-    assert_non_null(strstr(text, "override decoder.layers[2].mlp.activation\n"));
+    assert_non_null(strstr(text, "override decoder.layers[2].mlp.activation  function gelu_tanh, "
+                                 "size 192\n"));
+    assert_non_null(strstr(text, "  in 48, out 144, bias, init 0.02, q 48, k 48, v 48\n"));
+    assert_non_null(strstr(text, "  tokens 101, size 48, positions 40, dropout 0.1, init 0.02\n"));
     assert_non_null(strstr(text, "embedding 4848, positions 1920,"));
     free(text);
     tri_model_spec_destroy(&spec);
+    /* the label of layers that are the same is a pattern */
+    spec =
+        make("decoder.layers[0:2,3:5].mlp=plain\ndecoder.layers[2,4].input_layernorm=plain", err);
+    assert_string_equal(at(spec, 1, "mlp", NULL)->implementation, "plain");
+    assert_string_equal(at(spec, 2, "mlp", NULL)->implementation, "fused");
+    assert_string_equal(at(spec, 4, "mlp", NULL)->implementation, "plain");
+    assert_string_equal(at(spec, 4, "input_layernorm", NULL)->implementation, "plain");
+    assert_string_equal(at(spec, 3, "input_layernorm", NULL)->implementation, "fused");
+    tri_model_spec_destroy(&spec);
+    assert_null(make("decoder.layers[0:2,].mlp=plain\ndecoder.layers[0,2.mlp=plain", err));
+    assert_int_equal(tri_error_count(err), 2);
+    assert_true(error_says(err, "'decoder.layers[0:2,].mlp' is not a path like"));
     tri_error_destroy(&err);
+}
+
+/* What one layer may have and its neighbours not: each is seen, and where it is. */
+static void windows(struct tri_gpt_config *shape)
+{
+    shape->transformer.attention.window_size = (struct tri_option_list){.num = 2, .value = {6, 0}};
+    shape->transformer.attention.window_attn_skip_freq =
+        (struct tri_option_list){.num = 1, .value = {3}};
+}
+static void layers_without_rope(struct tri_gpt_config *shape)
+{
+    shape->transformer.attention.no_rope_freq =
+        (struct tri_option_list){.num = 6, .value = {0, 0, 1, 0, 0, 1}};
+}
+static void local_base(struct tri_gpt_config *shape)
+{
+    windows(shape);
+    shape->rotary_base_local = 500;
+    shape->transformer.attention.window_size.value[0] =
+        63; /* longer than the sample: no other flops */
+}
+static void own_groups(struct tri_gpt_config *shape)
+{
+    shape->transformer.layer_query_groups =
+        (struct tri_option_list){.num = 6, .value = {2, 2, 4, 2, 2, 4}};
+}
+static void own_widths(struct tri_gpt_config *shape)
+{
+    shape->transformer.layer_ffn_sizes =
+        (struct tri_option_list){.num = 6, .value = {80, 80, 96, 80, 80, 96}};
+}
+static void own_kinds(struct tri_gpt_config *shape)
+{
+    shape->transformer.layer_ffn_sizes =
+        (struct tri_option_list){.num = 6, .value = {-1, -1, 0, -1, -1, 0}};
+}
+
+static void test_different_layers(void **state)
+{
+    (void)state;
+    static const struct {
+        void (*change)(struct tri_gpt_config *shape);
+        const char *here, *there; /* what layers 0, 1, 3, 4 say, and layers 2 and 5 */
+        const char *json;
+    } kinds[] = {
+        {windows, "scale 0.2886751346, window 7\n", "scale 0.2886751346\n", "\"window\": 7"},
+        {layers_without_rope, "rope plain, turning 12, base 10000\n", "rope none\n",
+         "\"rope\": \"none\""},
+        {local_base, "base 500\n", "base 10000\n", "\"base\": 500"},
+        {own_groups, "heads 4, groups 2,", "heads 4, groups 4,", "\"groups\": 4"},
+        {own_widths, "function silu, gated, size 80\n", "function silu, gated, size 96\n",
+         "\"size\": 96"},
+        {own_kinds, "whole_linear", "  input_layernorm", "\"kind\": \"whole_linear\""},
+    };
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        struct tri_gpt_config shape = shape_llama(6, 48, 4, 2, 80, 101);
+        shape.transformer.attention_dropout = 0;
+        kinds[i].change(&shape);
+        struct tri_model_spec *spec = spec_of(&shape);
+        char *text = printed(spec, false), *json = printed(spec, true);
+        const char *first = strstr(text, "\ndecoder.layers[0:2,3:5] ");
+        const char *second = strstr(text, "\ndecoder.layers[2,5] ");
+        const char *here = strstr(text, kinds[i].here);
+        if (!first || !second || !here || here < first || here > second ||
+            !strstr(second, kinds[i].there) || !strstr(json, kinds[i].json))
+            fail_msg("kind %zu: layers are not told apart:\n%s", i, text);
+        free(text);
+        free(json);
+        tri_model_spec_destroy(&spec);
+    }
 }
 
 int main(void)
@@ -166,7 +261,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_default),       cmocka_unit_test(test_overrides),
         cmocka_unit_test(test_bad_overrides), cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_print),
+        cmocka_unit_test(test_print),         cmocka_unit_test(test_different_layers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

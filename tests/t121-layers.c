@@ -191,7 +191,7 @@ static void own_describe(struct tri_sizer *sizer, const struct tri_module_spec *
 static void test_extension_is_sized(void **state)
 {
     (void)state;
-    static const struct tri_module_row row = {"activation", own_describe};
+    static const struct tri_module_row row = {.name = "activation", .describe = own_describe};
     static const struct tri_extension extension = {.implementation = "mine", .module_row = &row};
     tri_error *err = tri_error_create();
     struct tri_gpt_config shape = shape_gpt2(2, 32, 4, 101, 16);
@@ -261,19 +261,141 @@ static void test_heterogeneous(void **state)
         "whole_linear");
     assert_int_equal(tri_model_spec_get_layer(spec, 2)->num_children, 3);
     tri_model_spec_destroy(&spec);
+    tri_error_destroy(&err);
+}
 
-    t = shape_llama(2, 64, 8, 8, 128, 101).transformer;
+/* The keys of nvidia/Llama-3_3-Nemotron-Super-49B-v1's file, with what of them it leaves empty. */
+#define NAS_ATTENTION(group, no_op, linear)                                                        \
+    "\"attention\": {\"n_heads_in_group\": " group ", \"no_op\": " no_op                           \
+    ", \"num_sink_tokens\": null, \"replace_with_linear\": " linear                                \
+    ", \"sparsify\": null, \"unshifted_sink\": false, "                                            \
+    "\"use_prefill_window_in_sink_attention\": false, \"window_length\": null}"
+#define NAS_FFN(mult, no_op, linear)                                                               \
+    "\"ffn\": {\"ffn_mult\": " mult ", \"no_op\": " no_op ", \"replace_with_linear\": " linear     \
+    ", \"sparsify\": null}"
+
+static void test_nemotron_nas(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "{\"architectures\": [\"DeciLMForCausalLM\"], \"block_configs\": [{" NAS_ATTENTION("8", "false", "false") "," NAS_FFN(
+            "5.25", "false",
+            "false") "},"
+                     "{" NAS_ATTENTION("null", "true", "false") "," NAS_FFN(
+                         "2.625", "false",
+                         "false") "},"
+                                  "{" NAS_ATTENTION("null", "false", "true") "," NAS_FFN(
+                                      "1.3125", "false",
+                                      "false") "},"
+                                               "{" NAS_ATTENTION("16", "false", "false") "," NAS_FFN(
+                                                   "1.0", "false",
+                                                   "false") "},"
+                                                            "{" NAS_ATTENTION("32", "false", "false") "," NAS_FFN(
+                                                                "0.5", "false",
+                                                                "false") "},"
+                                                                         "{" NAS_ATTENTION("64", "false", "false") "," NAS_FFN(
+                                                                             "null", "false",
+                                                                             "true") "},"
+                                                                                     "{" NAS_ATTENTION(
+                                                                                         "8",
+                                                                                         "false",
+                                                                                         "false") "," NAS_FFN("null",
+                                                                                                              "true",
+                                                                                                              "false") "}],"
+                                                                                                                       "\"intermediate_size\": null, \"num_key_value_heads\": null}";
+    /* int(2 x mult x 8192 / 3), up to a multiple of 256: 28672, 14336, 7168, 5461, 2730 */
+    static const int64_t groups[] = {8, 0, -1, 4, 2, 1, 8};
+    static const int64_t widths[] = {28672, 14336, 7168, 5632, 2816, -1, 0};
+    tri_error *err = tri_error_create();
+    struct tri_gpt_config shape = shape_llama(7, 8192, 64, TRI_UNSET, TRI_UNSET, 128256);
+    read_blocks(text, &shape.transformer, err, TRI_OK);
+    for (int i = 0; i < 7; i++) {
+        assert_int_equal(tri_layer_query_groups(&shape.transformer, i), groups[i]);
+        assert_int_equal(tri_layer_ffn_size(&shape.transformer, i), widths[i]);
+    }
+    struct tri_model_spec *spec = NULL;
+    struct tri_param_count count;
+    assert_int_equal(tri_model_spec_create(&shape, NULL, err, &spec), TRI_OK);
+    assert_int_equal(tri_model_count_params(spec, err, &count), TRI_OK);
+    int64_t expected = 0, h = 8192, d = 128;
+    for (int i = 0; i < 7; i++) {
+        expected += groups[i] > 0 ? h + 2 * h * h + 2 * h * groups[i] * d : 0;
+        expected += groups[i] < 0 ? h + h * h : 0;
+        expected += widths[i] > 0 ? h + 3 * h * widths[i] : widths[i] < 0 ? h + h * h : 0;
+    }
+    assert_int_equal(count.layers, expected);
+    tri_model_spec_destroy(&spec);
+
+    /* 4096 x 1.3: 3549.87 becomes 3549, then 3584; a gated width that is not set is Megatron-LM's */
+    struct tri_transformer_config t = shape_llama(3, 4096, 32, 8, TRI_UNSET, 101).transformer;
+    read_blocks("{\"block_configs\": [{\"ffn\": {\"ffn_mult\": 1.3}}, {}, {\"mlp\": "
+                "{\"ffn_mult\": 9, \"ffn_hidden_size\": 48}}]}",
+                &t, err, TRI_OK);
+    assert_int_equal(tri_layer_ffn_size(&t, 0), 3584);
+    assert_int_equal(tri_layer_ffn_size(&t, 1), 10880);
+    assert_int_equal(tri_layer_ffn_size(&t, 2), 48);
+    tri_error_destroy(&err);
+}
+
+static void test_bad_blocks(void **state)
+{
+    (void)state;
+    tri_error *err = tri_error_create();
+    static const struct {
+        const char *block, *says;
+    } blocks[] = {
+        {"{\"attention\": {\"n_heads_in_group\": 3}}",
+         "'attention.n_heads_in_group' 3 of layer 0 does not divide 'num_attention_heads' 8; use "
+         "one of its divisors"},
+        {"{\"attention\": {\"n_heads_in_group\": 4, \"no_op\": true}}",
+         "'attention' of layer 0 has more than one of a size, 'no_op' and 'replace_with_linear'; "
+         "leave one"},
+        {"{\"mlp\": {\"no_op\": true, \"replace_with_linear\": true}}",
+         "'mlp' of layer 0 has more than one of a size, 'no_op' and 'replace_with_linear'"},
+        {"{\"attention\": {\"n_heads_in_group\": 4, \"num_query_groups\": 4}}",
+         "'attention.n_heads_in_group' 4 and 'num_query_groups' 4 of layer 0 do not make 8 heads; "
+         "leave one of them out"},
+        {"{\"ffn\": {\"ffn_mult\": -1}}",
+         "'ffn.ffn_mult' of layer 0 must be a number above 0, or null"},
+        {"{\"ffn\": {\"ffn_mult\": \"2\"}}",
+         "'ffn.ffn_mult' of layer 0 must be a number above 0, or null"},
+        {"{\"ffn\": {\"ffn_hidden_size\": 77.5}}",
+         "'ffn.ffn_hidden_size' of layer 0 must be a whole number above 0, or null"},
+        {"{\"attention\": {\"num_query_groups\": 2.5}}",
+         "'attention.num_query_groups' of layer 0 must be a whole number above 0, or null"},
+        {"{\"attention\": {\"no_op\": 1}}",
+         "'attention.no_op' of layer 0 must be true, false or null"},
+        {"{\"attention\": {\"window_length\": 4096}}",
+         "'attention.window_length' of layer 0 is not known and may change the model; leave it "
+         "null, or out"},
+        {"{\"ffn\": {\"sparsify\": [\"relu\"]}}",
+         "'ffn.sparsify' of layer 0 is not known and may change the model"},
+        {"{\"ffn\": {\"ffn_mult\": 1}, \"mlp\": {\"ffn_mult\": 2}}",
+         "layer 0 has both 'ffn' and 'mlp', which are the same; leave one"},
+        {"{\"attention\": 7}", "'attention' of layer 0 must be an object"},
+        {"[]", "layer 0 must be an object"},
+    };
+    for (size_t i = 0; i < sizeof(blocks) / sizeof(blocks[0]); i++) {
+        char text[512];
+        struct tri_transformer_config t = shape_llama(1, 64, 8, 8, 128, 101).transformer;
+        snprintf(text, sizeof(text), "{\"block_configs\": [%s]}", blocks[i].block);
+        read_blocks(text, &t, err, TRI_IO);
+        assert_int_equal(tri_error_count(err), 1);
+        assert_true(error_says(err, blocks[i].says));
+    }
+    struct tri_transformer_config t = shape_llama(2, 64, 8, 8, 128, 101).transformer;
     read_blocks("{\"block_configs\": [{\"attention\": {\"n_heads_in_group\": 3, \"no_op\": true}},"
                 "{\"ffn\": {\"ffn_mult\": -1}}]}",
-                &t, err, TRI_INVALID);
-    assert_true(error_says(err, "'attention.n_heads_in_group' 3 of layer 0 does not divide"));
-    assert_true(error_says(err, "'attention' of layer 0 has more than one of a size, 'no_op'"));
-    assert_true(error_says(err, "'ffn.ffn_mult' of layer 1 must be a number above 0, or null"));
+                &t, err, TRI_IO);
+    assert_int_equal(tri_error_count(err), 3); /* all at once */
     t = shape_llama(3, 64, 8, 8, 128, 101).transformer;
-    read_blocks("{\"block_configs\": [{}]}", &t, err, TRI_INVALID);
+    read_blocks("{\"block_configs\": [{}]}", &t, err, TRI_IO);
     assert_true(error_says(err, "has 1 layers but 'num_layers' is 3; use the same number"));
-    read_blocks("{}", &t, err, TRI_INVALID);
+    read_blocks("{}", &t, err, TRI_IO);
     assert_true(error_says(err, "'block_configs' must be a list"));
+    t.hidden_size = TRI_UNSET;
+    read_blocks("{\"block_configs\": [{}]}", &t, err, TRI_INVALID);
+    assert_true(error_says(err, "needs 'hidden_size' and 'num_attention_heads'"));
     tri_error_destroy(&err);
 }
 
@@ -378,6 +500,8 @@ int main(void)
         cmocka_unit_test(test_surgery),
         cmocka_unit_test(test_extension_is_sized),
         cmocka_unit_test(test_heterogeneous),
+        cmocka_unit_test(test_nemotron_nas),
+        cmocka_unit_test(test_bad_blocks),
         cmocka_unit_test(test_initial_values),
         cmocka_unit_test(test_json),
     };

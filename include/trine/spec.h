@@ -63,8 +63,10 @@ tri_status tri_model_spec_override(struct tri_model_spec *spec, const char *path
 
 int64_t tri_model_spec_num_layers(const struct tri_model_spec *spec);
 
-/* The tree: path, module, implementation, reason, parameters, and bytes kept per microbatch when
-   input is not NULL. Equal layers in a row are printed once. */
+/* The tree: path, module, implementation, parameters, flops, reason, settings (sizes, factors,
+   switches that make it the function that it is), and bytes kept per microbatch when input is not
+   NULL. Layers that differ in nothing but their number are printed once, under a path that an override
+   takes. */
 tri_status tri_model_spec_print(FILE *out, const struct tri_model_spec *spec,
                                 const struct tri_sizing_input *input, tri_error *err);
 /* The same as JSON (docs/FORMATS.md), every layer by itself. */

@@ -16,6 +16,13 @@ static bool is_size(int64_t value)
     return value >= 1 && value <= LARGEST_SIZE;
 }
 
+int64_t tri_ffn_size(const struct tri_transformer_config *t)
+{
+    if (t->ffn_hidden_size != TRI_UNSET || !is_size(t->hidden_size))
+        return t->ffn_hidden_size;
+    return t->gated_linear_unit ? 8 * t->hidden_size / 3 / 64 * 64 : 4 * t->hidden_size;
+}
+
 void tri_gpt_config_resolve(struct tri_gpt_config *config)
 {
     struct tri_transformer_config *t = &config->transformer;
@@ -24,9 +31,7 @@ void tri_gpt_config_resolve(struct tri_gpt_config *config)
     if (t->kv_channels == TRI_UNSET && is_size(t->hidden_size) && is_size(t->num_attention_heads) &&
         t->hidden_size % t->num_attention_heads == 0)
         t->kv_channels = t->hidden_size / t->num_attention_heads;
-    if (t->ffn_hidden_size == TRI_UNSET && is_size(t->hidden_size))
-        t->ffn_hidden_size =
-            t->gated_linear_unit ? 8 * t->hidden_size / 3 / 64 * 64 : 4 * t->hidden_size;
+    t->ffn_hidden_size = tri_ffn_size(t);
     if (t->add_bias_linear)
         t->add_qkv_bias = t->add_proj_bias = t->add_mlp_bias = true;
     t->add_bias_linear = t->add_qkv_bias && t->add_proj_bias && t->add_mlp_bias;

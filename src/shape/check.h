@@ -11,5 +11,8 @@
    and derivable. */
 void tri_gpt_config_resolve(struct tri_gpt_config *config);
 
+/* The feed-forward width, or what stands for it where it is unset. */
+int64_t tri_ffn_size(const struct tri_transformer_config *t);
+
 /* Adds every problem of a resolved config to err. */
 tri_status tri_gpt_config_check(const struct tri_gpt_config *config, tri_error *err);

@@ -4,10 +4,12 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "shape/check.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define LARGEST_FILE ((size_t)4 << 20)
 
@@ -30,64 +32,129 @@ int64_t tri_layer_ffn_size(const struct tri_transformer_config *config, int64_t 
     return layer < list->num ? list->value[layer] : config->ffn_hidden_size;
 }
 
-/* The size that key gives, 0 when it is null or absent; problems are noted. */
-static double block_number(const struct blocks *blocks, const json_t *part, const char *name,
-                           const char *key)
+/* One half of a layer: the object in the file, NULL where there is none, and what messages call it. */
+struct half {
+    const char *name;
+    const json_t *part;
+};
+
+/* The number that key gives, 0 when it is null or absent; problems are noted. */
+static double block_number(const struct blocks *blocks, const struct half *half, const char *key,
+                           bool is_whole)
 {
-    const json_t *value = json_object_get(part, key);
+    const json_t *value = json_object_get(half->part, key);
+    double number = json_number_value(value);
     if (!value || json_is_null(value))
         return 0;
-    if (json_is_number(value) && json_number_value(value) > 0 && json_number_value(value) < 1e9)
-        return json_number_value(value);
-    tri_error_add(blocks->err, TRI_INVALID,
-                  "%s: '%s.%s' of layer %zu must be a number above 0, or null", blocks->path, name,
-                  key, blocks->layer);
+    if (number > 0 && number < 1e9 && (!is_whole || number == floor(number)))
+        return number;
+    tri_error_add(blocks->err, TRI_IO, "%s: '%s.%s' of layer %zu must be a %s above 0, or null",
+                  blocks->path, half->name, key, blocks->layer,
+                  is_whole ? "whole number" : "number");
     return 0;
 }
 
-/* The entry when the part is left out or replaced, or fallback. has_size: it gives a size as well. */
-static int64_t block_variant(const struct blocks *blocks, const json_t *part, const char *name,
-                             bool has_size, int64_t fallback)
+static bool block_flag(const struct blocks *blocks, const struct half *half, const char *key)
 {
-    bool no_op = json_is_true(json_object_get(part, "no_op"));
-    bool linear = json_is_true(json_object_get(part, "replace_with_linear"));
-    if (no_op + linear + has_size > 1)
-        tri_error_add(blocks->err, TRI_INVALID,
+    const json_t *value = json_object_get(half->part, key);
+    if (value && !json_is_boolean(value) && !json_is_null(value))
+        tri_error_add(blocks->err, TRI_IO, "%s: '%s.%s' of layer %zu must be true, false or null",
+                      blocks->path, half->name, key, blocks->layer);
+    return json_is_true(value);
+}
+
+/* Nemotron-NAS files have more keys, which say nothing while they are null or false; what they would change
+   is not built. */
+static void block_other_keys(const struct blocks *blocks, const struct half *half,
+                             const char *const *known)
+{
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)half->part, key, value)
+    {
+        int i = 0;
+        while (known[i] && strcmp(known[i], key) != 0)
+            i++;
+        if (!known[i] && !json_is_null(value) && !json_is_false(value))
+            tri_error_add(blocks->err, TRI_IO,
+                          "%s: '%s.%s' of layer %zu is not known and may change the model; leave "
+                          "it null, or out",
+                          blocks->path, half->name, key, blocks->layer);
+    }
+}
+
+/* The entry when the part is left out or replaced, or size, or usual when that is 0. */
+static int64_t block_entry(const struct blocks *blocks, const struct half *half, double size,
+                           int64_t usual)
+{
+    bool no_op = block_flag(blocks, half, "no_op");
+    bool linear = block_flag(blocks, half, "replace_with_linear");
+    if (no_op + linear + (size > 0) > 1)
+        tri_error_add(blocks->err, TRI_IO,
                       "%s: '%s' of layer %zu has more than one of a size, 'no_op' and "
                       "'replace_with_linear'; leave one",
-                      blocks->path, name, blocks->layer);
-    return no_op ? TRI_LAYER_NO_OP : linear ? TRI_LAYER_LINEAR : fallback;
+                      blocks->path, half->name, blocks->layer);
+    return no_op ? TRI_LAYER_NO_OP : linear ? TRI_LAYER_LINEAR : size > 0 ? (int64_t)size : usual;
 }
 
-static int64_t block_attention(const struct blocks *blocks, const json_t *part)
+/* "attention", or whichever of two names the layer has its MLP under; an object. */
+static struct half block_half(const struct blocks *blocks, const json_t *block, const char *name,
+                              const char *other)
 {
+    const json_t *part = json_object_get(block, name), *second = json_object_get(block, other);
+    struct half half = {.name = part || !second ? name : other, .part = part ? part : second};
+    if (part && second && part != second)
+        tri_error_add(blocks->err, TRI_IO,
+                      "%s: layer %zu has both '%s' and '%s', which are the same; leave one",
+                      blocks->path, blocks->layer, name, other);
+    if (half.part && !json_is_object(half.part)) {
+        tri_error_add(blocks->err, TRI_IO, "%s: '%s' of layer %zu must be an object", blocks->path,
+                      half.name, blocks->layer);
+        half.part = NULL;
+    }
+    return half;
+}
+
+static int64_t block_attention(const struct blocks *blocks, const json_t *block)
+{
+    static const char *const known[] = {"n_heads_in_group", "num_query_groups", "no_op",
+                                        "replace_with_linear", NULL};
+    struct half half = block_half(blocks, block, "attention", "attention");
     const struct tri_transformer_config *t = blocks->config;
     int64_t heads = t->num_attention_heads;
-    double in_group = block_number(blocks, part, "attention", "n_heads_in_group");
-    double groups = block_number(blocks, part, "attention", "num_query_groups");
-    int64_t usual = t->num_query_groups == TRI_UNSET ? heads : t->num_query_groups;
-    if (in_group > 0) {
+    double in_group = block_number(blocks, &half, "n_heads_in_group", true);
+    double groups = block_number(blocks, &half, "num_query_groups", true);
+    block_other_keys(blocks, &half, known);
+    if (in_group > 0 && fmod((double)heads, in_group) != 0)
+        tri_error_add(blocks->err, TRI_IO,
+                      "%s: 'attention.n_heads_in_group' %g of layer %zu does not divide "
+                      "'num_attention_heads' %" PRId64 "; use one of its divisors",
+                      blocks->path, in_group, blocks->layer, heads);
+    if (in_group > 0 && groups > 0 && groups * in_group != (double)heads)
+        tri_error_add(blocks->err, TRI_IO,
+                      "%s: 'attention.n_heads_in_group' %g and 'num_query_groups' %g of layer %zu "
+                      "do not make %" PRId64 " heads; leave one of them out",
+                      blocks->path, in_group, groups, blocks->layer, heads);
+    if (in_group > 0)
         groups = (double)heads / in_group;
-        if (groups != floor(groups))
-            tri_error_add(blocks->err, TRI_INVALID,
-                          "%s: 'attention.n_heads_in_group' %g of layer %zu does not divide "
-                          "'num_attention_heads' %" PRId64 "; use one of its divisors",
-                          blocks->path, in_group, blocks->layer, heads);
-    }
-    return block_variant(blocks, part, "attention", groups > 0,
-                         groups > 0 ? (int64_t)groups : usual);
+    return block_entry(blocks, &half, groups,
+                       t->num_query_groups == TRI_UNSET ? heads : t->num_query_groups);
 }
 
-/* Two thirds of ffn_mult times the width, rounded up to a multiple of 256. */
-static int64_t block_ffn(const struct blocks *blocks, const json_t *part)
+/* A width is two thirds of ffn_mult times the model's, rounded down, and up to a multiple of 256, as in
+   Megatron-LM; without one it is the model's own. */
+static int64_t block_ffn(const struct blocks *blocks, const json_t *block)
 {
+    static const char *const known[] = {"ffn_mult", "ffn_hidden_size", "no_op",
+                                        "replace_with_linear", NULL};
+    struct half half = block_half(blocks, block, "ffn", "mlp");
     const struct tri_transformer_config *t = blocks->config;
-    double mult = block_number(blocks, part, "ffn", "ffn_mult");
-    double size = block_number(blocks, part, "ffn", "ffn_hidden_size");
-    int64_t usual = t->ffn_hidden_size == TRI_UNSET ? 4 * t->hidden_size : t->ffn_hidden_size;
-    if (mult > 0)
+    double mult = block_number(blocks, &half, "ffn_mult", false);
+    double size = block_number(blocks, &half, "ffn_hidden_size", true);
+    block_other_keys(blocks, &half, known);
+    if (mult > 0 && size == 0) /* a size of its own goes first, as in Megatron-LM */
         size = (double)(((int64_t)(2 * mult * (double)t->hidden_size / 3) + 255) / 256 * 256);
-    return block_variant(blocks, part, "ffn", size > 0, size > 0 ? (int64_t)size : usual);
+    return block_entry(blocks, &half, size, tri_ffn_size(t));
 }
 
 static void blocks_fill(struct blocks *blocks, const json_t *list)
@@ -96,11 +163,11 @@ static void blocks_fill(struct blocks *blocks, const json_t *list)
     const json_t *block;
     json_array_foreach(list, blocks->layer, block)
     {
-        const json_t *ffn = json_object_get(block, "ffn");
-        t->layer_query_groups.value[blocks->layer] =
-            block_attention(blocks, json_object_get(block, "attention"));
-        t->layer_ffn_sizes.value[blocks->layer] =
-            block_ffn(blocks, ffn ? ffn : json_object_get(block, "mlp"));
+        if (!json_is_object(block))
+            tri_error_add(blocks->err, TRI_IO, "%s: layer %zu must be an object", blocks->path,
+                          blocks->layer);
+        t->layer_query_groups.value[blocks->layer] = block_attention(blocks, block);
+        t->layer_ffn_sizes.value[blocks->layer] = block_ffn(blocks, block);
     }
     t->layer_query_groups.num = t->layer_ffn_sizes.num = (int64_t)json_array_size(list);
 }
@@ -117,13 +184,12 @@ static tri_status blocks_check(const struct blocks *blocks, const json_t *list)
               "'heterogeneous_layers_config_path' needs 'hidden_size' and 'num_attention_heads'");
     TRI_CHECK(json_is_array(list) && json_array_size(list) >= 1 &&
                   json_array_size(list) <= TRI_OPTION_MAX_ITEMS,
-              err, TRI_INVALID, "%s: 'block_configs' must be a list of 1 to %d layers",
-              blocks->path, TRI_OPTION_MAX_ITEMS);
-    TRI_CHECK(t->num_layers == TRI_UNSET || t->num_layers == (int64_t)json_array_size(list), err,
-              TRI_INVALID,
-              "%s: 'block_configs' has %zu layers but 'num_layers' is %" PRId64
-              "; use the same number",
-              blocks->path, json_array_size(list), t->num_layers);
+              err, TRI_IO, "%s: 'block_configs' must be a list of 1 to %d layers", blocks->path,
+              TRI_OPTION_MAX_ITEMS);
+    TRI_CHECK(
+        t->num_layers == TRI_UNSET || t->num_layers == (int64_t)json_array_size(list), err, TRI_IO,
+        "%s: 'block_configs' has %zu layers but 'num_layers' is %" PRId64 "; use the same number",
+        blocks->path, json_array_size(list), t->num_layers);
     return TRI_OK;
 }
 
@@ -144,7 +210,7 @@ tri_status tri_heterogeneous_read(const char *path, struct tri_transformer_confi
     if (status == TRI_OK) {
         blocks_fill(&blocks, list);
         config->num_layers = config->layer_ffn_sizes.num;
-        status = tri_error_count(err) > problems ? TRI_INVALID : TRI_OK;
+        status = tri_error_count(err) > problems ? TRI_IO : TRI_OK;
     }
     json_decref(root);
     return status;

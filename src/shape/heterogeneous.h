@@ -2,7 +2,8 @@
 /*
  * Layers of different sizes, from the JSON of Nemotron-NAS: an object whose block_configs has one entry per
  * layer, {"attention": {"n_heads_in_group" or "num_query_groups"}, "ffn" or "mlp": {"ffn_mult" or
- * "ffn_hidden_size"}}, each with "no_op" and "replace_with_linear". null means as in the other layers.
+ * "ffn_hidden_size"}}, each with "no_op" and "replace_with_linear". null means as in the other layers. Of the
+ * other keys of such files none may say anything (window_length, num_sink_tokens, sparsify ...).
  */
 #pragma once
 

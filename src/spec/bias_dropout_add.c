@@ -7,5 +7,13 @@ static void bias_dropout_add_describe(struct tri_sizer *sizer, const struct tri_
     (void)sizer, (void)node;
 }
 
-const struct tri_module_row tri_spec_bias_dropout_add = {"bias_dropout_add",
-                                                         bias_dropout_add_describe};
+static void bias_dropout_add_settings(const struct tri_module_spec *node,
+                                      struct tri_settings *settings)
+{
+    const struct tri_bda_params *params = node->params;
+    tri_settings_unless(settings, "factor", params->factor, 1);
+    tri_settings_unless(settings, "dropout", params->dropout, 0);
+}
+
+const struct tri_module_row tri_spec_bias_dropout_add = {
+    "bias_dropout_add", bias_dropout_add_describe, bias_dropout_add_settings};

@@ -97,4 +97,15 @@ static void column_linear_describe(struct tri_sizer *sizer, const struct tri_mod
     tri_sizer_tp_bytes(sizer, (sequence_parallel ? exchange : 0) + backward);
 }
 
-const struct tri_module_row tri_spec_column_linear = {"column_linear", column_linear_describe};
+static void column_linear_settings(const struct tri_module_spec *node,
+                                   struct tri_settings *settings)
+{
+    const struct tri_column_linear_params *params = node->params;
+    tri_settings_linear(settings, params->in, params->out, params->bias, &params->init);
+    for (int i = 0; i < params->num_parts && params->num_parts > 1; i++)
+        tri_settings_number(settings, params->parts[i].name, (double)params->parts[i].rows);
+    tri_settings_flag(settings, "tied", params->tied);
+}
+
+const struct tri_module_row tri_spec_column_linear = {"column_linear", column_linear_describe,
+                                                      column_linear_settings};

@@ -14,7 +14,7 @@ struct tri_spec_config {
     int64_t transformer_impl; /* enum tri_transformer_impl */
     /* "path pattern=implementation" items separated by '\n', the later one wins. A pattern names a module
        path as 'trine spec' prints it; layers[*] stands for all, layers[0:4] for 0 to 3, layers[3] for one,
-       and * for any one name. A match covers the module and all below it. */
+       layers[0:2,5] for several, and * for any one name. A match covers the module and all below it. */
     char override[TRI_OPTION_LONG_TEXT];
     bool
         apply_query_key_layer_scaling; /* scores over the layer's number, and times it in the softmax */

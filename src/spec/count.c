@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Parameters and flops of a whole model, from the same records that the builder obeys, uncut. */
 #include "spec/model_spec.h"
-#include "spec/modules.h"
 
 #include <string.h>
 
@@ -30,17 +29,23 @@ static void count_unit(const struct tri_model_spec *spec, int unit,
     }
 }
 
-tri_status tri_model_count_params(const struct tri_model_spec *spec, tri_error *err,
-                                  struct tri_param_count *count)
+/* One sample on one rank. */
+static struct tri_sizing_input count_input(const struct tri_model_spec *spec, int64_t seq_length)
 {
-    struct tri_sizing_input input = {
+    return (struct tri_sizing_input){
         .shape = &spec->shape,
         .split = {.tp = 1, .sp = 1, .cp = 1, .ep = 1, .etp = 1},
         .micro_batch_size = 1,
-        .seq_length = 1,
+        .seq_length = seq_length,
         .team_size = 1,
         .shared_head = true,
     };
+}
+
+tri_status tri_model_count_params(const struct tri_model_spec *spec, tri_error *err,
+                                  struct tri_param_count *count)
+{
+    struct tri_sizing_input input = count_input(spec, 1);
     struct tri_param_count sum = {0};
     tri_arena *arena = tri_arena_create();
     tri_status status =
@@ -57,27 +62,22 @@ tri_status tri_model_count_params(const struct tri_model_spec *spec, tri_error *
     return TRI_OK;
 }
 
-/* Of the attentions in node: forward two products of 2 flops over half of the keys; backward twice as much. */
-static double count_attention(const struct tri_module_spec *node, int64_t seq_length)
-{
-    double flops = 0;
-    if (strcmp(node->module, "dot_product_attention") == 0) {
-        const struct tri_attention_params *params = node->params;
-        flops = 6.0 * (double)params->num_heads * (double)params->head_width * (double)seq_length;
-    }
-    for (int i = 0; i < node->num_children; i++)
-        flops += count_attention(&node->children[i], seq_length);
-    return flops;
-}
-
 tri_status tri_model_flops_per_token(const struct tri_model_spec *spec, int64_t seq_length,
                                      tri_error *err, double *flops)
 {
-    struct tri_param_count count;
-    TRI_TRY(tri_model_count_params(spec, err, &count));
-    double attention = 0;
-    for (int unit = 1; unit < spec->num_units - 1; unit++)
-        attention += count_attention(&spec->units[unit], seq_length);
-    *flops = 6.0 * (double)(count.total - count.positions) + attention;
+    struct tri_sizing_input input = count_input(spec, seq_length);
+    double forward = 0;
+    tri_arena *arena = tri_arena_create();
+    tri_status status =
+        arena ? TRI_OK : tri_error_set(err, TRI_NOMEM, "out of memory while counting flops");
+    for (int unit = 0; unit < spec->num_units && status == TRI_OK; unit++) {
+        struct tri_unit_size size;
+        status = tri_size_unit(spec, unit, &input, arena, err, &size);
+        if (status == TRI_OK)
+            forward += size.flops_forward;
+    }
+    tri_arena_destroy(&arena);
+    TRI_TRY(status);
+    *flops = 3 * forward / (double)seq_length;
     return TRI_OK;
 }

@@ -17,4 +17,12 @@ static void cross_entropy_describe(struct tri_sizer *sizer, const struct tri_mod
     tri_sizer_tp_bytes(sizer, 6 * tri_sizer_exchange_bytes(input, (double)s * (double)B));
 }
 
-const struct tri_module_row tri_spec_cross_entropy = {"cross_entropy", cross_entropy_describe};
+static void cross_entropy_settings(const struct tri_module_spec *node,
+                                   struct tri_settings *settings)
+{
+    const struct tri_cross_entropy_params *params = node->params;
+    tri_settings_number(settings, "tokens", (double)params->vocab_size);
+}
+
+const struct tri_module_row tri_spec_cross_entropy = {"cross_entropy", cross_entropy_describe,
+                                                      cross_entropy_settings};

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "spec/modules.h"
+#include "spec/settings.h"
 #include "spec/sizing.h"
 
 extern const struct tri_module_row tri_spec_embedding;

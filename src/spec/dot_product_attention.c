@@ -51,5 +51,23 @@ static void dot_product_attention_describe(struct tri_sizer *sizer,
     tri_sizer_flops(sizer, 4.0 * pairs * (double)B * (double)H * (double)D);
 }
 
-const struct tri_module_row tri_spec_dot_product_attention = {"dot_product_attention",
-                                                              dot_product_attention_describe};
+static void dot_product_attention_settings(const struct tri_module_spec *node,
+                                           struct tri_settings *settings)
+{
+    const struct tri_attention_params *params = node->params;
+    tri_settings_number(settings, "heads", (double)params->num_heads);
+    tri_settings_number(settings, "groups", (double)params->num_groups);
+    tri_settings_number(settings, "head_width", (double)params->head_width);
+    tri_settings_number(settings, "scale", params->scale);
+    tri_settings_unless(settings, "softcap", params->softcap, 0);
+    tri_settings_unless(settings, "window", (double)params->window, 0);
+    if (params->sink != TRI_SINK_NONE)
+        tri_settings_word(settings, "sink",
+                          params->sink == TRI_SINK_LEARNED ? "learned" : "off_by_one");
+    if (params->sink == TRI_SINK_LEARNED)
+        tri_settings_number(settings, "init", params->init_std);
+    tri_settings_unless(settings, "dropout", params->dropout, 0);
+}
+
+const struct tri_module_row tri_spec_dot_product_attention = {
+    "dot_product_attention", dot_product_attention_describe, dot_product_attention_settings};

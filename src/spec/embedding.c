@@ -45,4 +45,16 @@ static void embedding_describe(struct tri_sizer *sizer, const struct tri_module_
     tri_sizer_tp_bytes(sizer, sequence_parallel && input->forward_only ? exchange : 2 * exchange);
 }
 
-const struct tri_module_row tri_spec_embedding = {"embedding", embedding_describe};
+static void embedding_settings(const struct tri_module_spec *node, struct tri_settings *settings)
+{
+    const struct tri_embedding_params *params = node->params;
+    tri_settings_number(settings, "tokens", (double)params->vocab_size);
+    tri_settings_number(settings, "size", (double)params->hidden_size);
+    tri_settings_unless(settings, "positions", (double)params->num_positions, 0);
+    tri_settings_unless(settings, "factor", params->factor, 1);
+    tri_settings_unless(settings, "dropout", params->dropout, 0);
+    tri_settings_init(settings, &params->init);
+}
+
+const struct tri_module_row tri_spec_embedding = {"embedding", embedding_describe,
+                                                  embedding_settings};

@@ -20,4 +20,10 @@ static void layernorm_describe(struct tri_sizer *sizer, const struct tri_module_
     tri_sizer_norm_weight(sizer, params, true);
 }
 
-const struct tri_module_row tri_spec_layernorm = {"layernorm", layernorm_describe};
+static void layernorm_settings(const struct tri_module_spec *node, struct tri_settings *settings)
+{
+    tri_settings_norm(settings, node->params);
+}
+
+const struct tri_module_row tri_spec_layernorm = {"layernorm", layernorm_describe,
+                                                  layernorm_settings};

@@ -24,4 +24,11 @@ static void lm_head_describe(struct tri_sizer *sizer, const struct tri_module_sp
     tri_sizer_child(sizer, node, "cross_entropy");
 }
 
-const struct tri_module_row tri_spec_lm_head = {"lm_head", lm_head_describe};
+static void lm_head_settings(const struct tri_module_spec *node, struct tri_settings *settings)
+{
+    const struct tri_head_params *params = node->params;
+    tri_settings_unless(settings, "factor", params->factor, 1);
+    tri_settings_unless(settings, "softcap", params->softcap, 0);
+}
+
+const struct tri_module_row tri_spec_lm_head = {"lm_head", lm_head_describe, lm_head_settings};

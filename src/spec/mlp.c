@@ -18,4 +18,10 @@ static void mlp_describe(struct tri_sizer *sizer, const struct tri_module_spec *
     tri_sizer_child(sizer, node, "linear_fc2");
 }
 
-const struct tri_module_row tri_spec_mlp = {"mlp", mlp_describe};
+static void mlp_settings(const struct tri_module_spec *node, struct tri_settings *settings)
+{
+    const struct tri_mlp_params *params = node->params;
+    tri_settings_number(settings, "size", (double)params->ffn_size);
+}
+
+const struct tri_module_row tri_spec_mlp = {"mlp", mlp_describe, mlp_settings};

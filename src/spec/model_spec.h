@@ -23,7 +23,8 @@ struct tri_param_count {
 tri_status tri_model_count_params(const struct tri_model_spec *spec, tri_error *err,
                                   struct tri_param_count *count);
 
-/* Model flops of one token in a sequence of seq_length, forward and backward: 6 N plus causal attention at
-   half of the square; N is all parameters but the position table, a tied table once. */
+/* Model flops of one token in a sequence of seq_length, as Megatron-LM counts them: matrix products, with the
+   vocabulary padded for one rank, and attention at what a query sees (causal: half of the square; a window: the
+   band); backward is twice forward. Norms, softmax and the lookup count nothing. */
 tri_status tri_model_flops_per_token(const struct tri_model_spec *spec, int64_t seq_length,
                                      tri_error *err, double *flops);

@@ -17,37 +17,49 @@
 
 #define NEAR_PATHS 3
 
-/* "[*]", "[3]", "[0:4]", "[2:]" at *text, which is moved behind it. */
+/* "*", "3", "0:4" or "2:" at *text, which is moved behind it. */
 static bool override_read_range(const char **text, int64_t *first, int64_t *end)
 {
-    const char *p = *text + 1;
+    const char *p = *text;
     char *after;
     *first = 0;
     *end = INT64_MAX;
     if (*p == '*') {
-        p++;
-    } else {
-        bool has_first = *p >= '0' && *p <= '9';
-        if (has_first) {
-            *first = strtoll(p, &after, 10);
-            p = after;
-            *end = *first == INT64_MAX ? *first : *first + 1;
-        }
-        if (*p == ':') {
-            p++;
-            *end = INT64_MAX;
-            if (*p >= '0' && *p <= '9') {
-                *end = strtoll(p, &after, 10);
-                p = after;
-            }
-        } else if (!has_first) {
-            return false;
-        }
+        *text = p + 1;
+        return true;
     }
-    if (*p != ']')
+    bool has_first = *p >= '0' && *p <= '9';
+    if (has_first) {
+        *first = strtoll(p, &after, 10);
+        p = after;
+        *end = *first == INT64_MAX ? *first : *first + 1;
+    }
+    if (*p == ':') {
+        p++;
+        *end = INT64_MAX;
+        if (*p >= '0' && *p <= '9') {
+            *end = strtoll(p, &after, 10);
+            p = after;
+        }
+    } else if (!has_first) {
         return false;
-    *text = p + 1;
+    }
+    *text = p;
     return true;
+}
+
+/* "[3]", "[0:4]", "[0:2,3:5]" at *text, which is moved behind it; *inside: number is in one of them. */
+static bool override_read_ranges(const char **text, int64_t number, bool *inside)
+{
+    *inside = false;
+    do {
+        int64_t first, end;
+        ++*text; /* "[" or "," */
+        if (!override_read_range(text, &first, &end))
+            return false;
+        *inside |= number >= first && number < end;
+    } while (**text == ',');
+    return *(*text)++ == ']';
 }
 
 enum match { MATCH_NO, MATCH_YES, MATCH_SYNTAX };
@@ -67,13 +79,12 @@ static enum match override_match(const char *pattern, const char *path)
         pattern += name;
         path += length + (path[length] == '.');
         if (*pattern == '[') {
-            int64_t first, end;
             char *after;
-            if (!override_read_range(&pattern, &first, &end))
-                return MATCH_SYNTAX;
             int64_t number = strtoll(path, &after, 10);
-            if (after == path || (*after && *after != '.') || number < first || number >= end)
-                same = false;
+            bool inside, is_number = after != path && (*after == '\0' || *after == '.');
+            if (!override_read_ranges(&pattern, number, &inside))
+                return MATCH_SYNTAX;
+            same &= is_number && inside;
             path += strcspn(path, ".");
             path += *path == '.';
         }
@@ -104,6 +115,9 @@ struct override {
 
 static void near_add(struct near_paths *near, const char *path, int distance)
 {
+    for (int i = 0; i < near->count; i++)
+        if (strcmp(near->path[i], path) == 0)
+            return; /* of another layer */
     int at = near->count < NEAR_PATHS ? near->count++ : NEAR_PATHS - 1;
     if (at == NEAR_PATHS - 1 && near->path[at] && near->distance[at] <= distance)
         return;
@@ -152,10 +166,11 @@ static tri_status override_no_match(struct override *o, tri_error *err)
     struct near_paths near = {.count = 0};
     struct tri_model_spec *spec = o->spec;
     o->near = &near;
-    override_visit(o, &spec->units[0], spec->unit_path[0], false);
-    override_visit(o, &spec->units[1], "decoder.layers[*]", false);
-    override_visit(o, &spec->units[spec->num_units - 1], spec->unit_path[spec->num_units - 1],
-                   false);
+    for (int unit = 0; unit < spec->num_units && !o->failed; unit++) {
+        bool is_layer = unit > 0 && unit < spec->num_units - 1;
+        override_visit(o, &spec->units[unit],
+                       is_layer ? "decoder.layers[*]" : spec->unit_path[unit], false);
+    }
     o->near = NULL;
     char list[512] = "";
     size_t used = 0;
@@ -203,7 +218,7 @@ static tri_status override_item(struct tri_model_spec *spec, const char *item, t
         return tri_error_add(
             err, TRI_INVALID,
             "'override' pattern '%s' is not a path like "
-            "decoder.layers[0:4].mlp.linear_fc1, with [*], [3] or [0:4] for layers",
+            "decoder.layers[0:4].mlp.linear_fc1, with [*], [3], [0:4] or [0:2,5] for layers",
             pattern);
     struct override o = {.spec = spec,
                          .pattern = pattern,

@@ -19,4 +19,12 @@ static void parallel_layer_describe(struct tri_sizer *sizer, const struct tri_mo
         tri_sizer_sublayer_children(sizer, node, which);
 }
 
-const struct tri_module_row tri_spec_parallel_layer = {"parallel_layer", parallel_layer_describe};
+static void parallel_layer_settings(const struct tri_module_spec *node,
+                                    struct tri_settings *settings)
+{
+    const struct tri_layer_params *params = node->params;
+    tri_settings_number(settings, "size", (double)params->hidden_size);
+}
+
+const struct tri_module_row tri_spec_parallel_layer = {"parallel_layer", parallel_layer_describe,
+                                                       parallel_layer_settings};

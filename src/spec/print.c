@@ -3,17 +3,22 @@
 #include "spec/model_spec.h"
 
 #include "spec/layer.h"
+#include "spec/settings.h"
 
 #include <inttypes.h>
 #include <jansson.h>
+#include <math.h>
 #include <string.h>
 
-/* True when two layers are the same but for their number. */
+/* True when two layers are the same function done the same way: they differ in their number alone. */
 static bool is_same_tree(const struct tri_module_spec *a, const struct tri_module_spec *b)
 {
-    if (strcmp(a->slot, b->slot) != 0 || strcmp(a->module, b->module) != 0 ||
-        strcmp(a->implementation, b->implementation) != 0 || strcmp(a->reason, b->reason) != 0 ||
-        a->num_children != b->num_children)
+    struct tri_settings of_a, of_b;
+    tri_module_spec_settings(a, &of_a);
+    tri_module_spec_settings(b, &of_b);
+    if (!tri_settings_equal(&of_a, &of_b) || strcmp(a->slot, b->slot) != 0 ||
+        strcmp(a->module, b->module) != 0 || strcmp(a->implementation, b->implementation) != 0 ||
+        strcmp(a->reason, b->reason) != 0 || a->num_children != b->num_children)
         return false;
     for (int i = 0; i < a->num_children; i++)
         if (!is_same_tree(&a->children[i], &b->children[i]))
@@ -57,34 +62,59 @@ static void print_node(FILE *out, const struct tri_module_spec *node,
     if (bytes)
         fprintf(out, " %14zu %14zu", module_bytes(size, self, true),
                 module_bytes(size, self, false));
-    fprintf(out, " %10.4g  %s\n", size->module_flops[self], node->reason);
+    struct tri_settings settings;
+    char text[512];
+    tri_module_spec_settings(node, &settings);
+    tri_settings_format(&settings, text, sizeof(text));
+    fprintf(out, " %10.4g  %-*s%s%s\n", size->module_flops[self], text[0] ? 24 : 0, node->reason,
+            text[0] ? "  " : "", text);
     for (int i = 0; i < node->num_children; i++)
         print_node(out, &node->children[i], size, node->children[i].slot, depth + 1, module, bytes);
 }
 
-static void print_label(const struct tri_model_spec *spec, int first, int end, char *label,
+/* Marks the layers that are the same as unit, itself among them, and names them in label as an override would:
+   "decoder.layers[0:2,3:5]". */
+static void print_label(const struct tri_model_spec *spec, int unit, bool *done, char *label,
                         size_t bytes)
 {
-    if (end - first > 1)
-        snprintf(label, bytes, "decoder.layers[%d:%d]", first - 1, end - 1);
-    else
-        snprintf(label, bytes, "%s", spec->unit_path[first]);
+    int last = spec->num_units - 1, num = 0;
+    size_t used = (size_t)snprintf(label, bytes, "decoder.layers[");
+    for (int first = unit, end; first < last; first = end + 1) {
+        for (end = first; end < last && is_same_tree(&spec->units[unit], &spec->units[end]); end++)
+            done[end] = true;
+        if (end == first)
+            continue;
+        num += end - first;
+        const char *joint = first == unit ? "" : ",";
+        if (used < bytes && end - first == 1)
+            used += (size_t)snprintf(label + used, bytes - used, "%s%d", joint, first - 1);
+        else if (used < bytes)
+            used +=
+                (size_t)snprintf(label + used, bytes - used, "%s%d:%d", joint, first - 1, end - 1);
+    }
+    if (used < bytes)
+        snprintf(label + used, bytes - used, "]");
+    if (num == 1)
+        snprintf(label, bytes, "%s", spec->unit_path[unit]);
 }
 
 static tri_status print_units(FILE *out, const struct tri_model_spec *spec,
                               const struct tri_sizing_input *input, bool bytes, tri_arena *arena,
                               tri_error *err)
 {
-    for (int unit = 0, end; unit < spec->num_units; unit = end) {
-        bool is_layer = unit > 0 && unit < spec->num_units - 1;
-        for (end = unit + 1; is_layer && end < spec->num_units - 1; end++)
-            if (!is_same_tree(&spec->units[unit], &spec->units[end]))
-                break;
+    bool *done = tri_arena_alloc(arena, (size_t)spec->num_units * sizeof(*done));
+    TRI_CHECK(done, err, TRI_NOMEM, "out of memory while printing the spec");
+    for (int unit = 0; unit < spec->num_units; unit++) {
         struct tri_unit_size size;
-        TRI_TRY(tri_size_unit(spec, unit, input, arena, err, &size));
-        char label[64];
+        char label[1024];
         int module = 0;
-        print_label(spec, unit, end, label, sizeof(label));
+        if (done[unit])
+            continue;
+        TRI_TRY(tri_size_unit(spec, unit, input, arena, err, &size));
+        if (unit == 0 || unit == spec->num_units - 1)
+            snprintf(label, sizeof(label), "%s", spec->unit_path[unit]);
+        else
+            print_label(spec, unit, done, label, sizeof(label));
         print_node(out, &spec->units[unit], &size, label, 0, &module, bytes);
     }
     return TRI_OK;
@@ -137,11 +167,29 @@ tri_status tri_model_spec_print(FILE *out, const struct tri_model_spec *spec,
     fprintf(out, "%-34s %-22s %-8s %14s", "module", "kind", "impl", "parameters");
     if (input)
         fprintf(out, " %14s %14s", "kept bytes", "work bytes");
-    fprintf(out, " %10s  why\n", "flops");
+    fprintf(out, " %10s  %-24s  %s\n", "flops", "why", "settings");
     tri_status status = print_units(out, spec, input ? input : &uncut, input != NULL, arena, err);
     tri_arena_destroy(&arena);
     TRI_TRY(status);
     return print_totals(out, spec, err);
+}
+
+static json_t *json_settings(const struct tri_module_spec *node)
+{
+    struct tri_settings settings;
+    json_t *object = json_object();
+    tri_module_spec_settings(node, &settings);
+    for (int i = 0; i < settings.num; i++) {
+        const struct tri_setting *setting = &settings.list[i];
+        double number = setting->number;
+        bool is_whole = fabs(number) < 1e15 && number == floor(number);
+        json_object_set_new(object, setting->name,
+                            setting->word   ? json_string(setting->word)
+                            : isnan(number) ? json_true()
+                            : is_whole      ? json_integer((json_int_t)number)
+                                            : json_real(number));
+    }
+    return object;
 }
 
 /* One node as an object, with its parts in "modules". */
@@ -151,10 +199,10 @@ static json_t *json_node(const struct tri_module_spec *node, const struct tri_un
     int self = (*module)++;
     json_t *parts = json_array();
     json_t *object = json_pack(
-        "{ss ss ss ss ss sI sI sI sf}", "path", size->module_path[self], "slot", node->slot, "kind",
-        node->module, "implementation", node->implementation, "why", node->reason, "parameters",
-        (json_int_t)module_params(size, self), "kept_bytes",
-        (json_int_t)module_bytes(size, self, true), "work_bytes",
+        "{ss ss ss ss ss so sI sI sI sf}", "path", size->module_path[self], "slot", node->slot,
+        "kind", node->module, "implementation", node->implementation, "why", node->reason,
+        "settings", json_settings(node), "parameters", (json_int_t)module_params(size, self),
+        "kept_bytes", (json_int_t)module_bytes(size, self, true), "work_bytes",
         (json_int_t)module_bytes(size, self, false), "flops_forward", size->module_flops[self]);
     for (int i = 0; i < node->num_children; i++)
         json_array_append_new(parts, json_node(&node->children[i], size, module));

@@ -21,5 +21,10 @@ static void rmsnorm_describe(struct tri_sizer *sizer, const struct tri_module_sp
     tri_sizer_norm_weight(sizer, params, strcmp(node->module, "rmsnorm") == 0);
 }
 
-const struct tri_module_row tri_spec_rmsnorm = {"rmsnorm", rmsnorm_describe};
-const struct tri_module_row tri_spec_l2norm = {"l2norm", rmsnorm_describe};
+static void rmsnorm_settings(const struct tri_module_spec *node, struct tri_settings *settings)
+{
+    tri_settings_norm(settings, node->params);
+}
+
+const struct tri_module_row tri_spec_rmsnorm = {"rmsnorm", rmsnorm_describe, rmsnorm_settings};
+const struct tri_module_row tri_spec_l2norm = {"l2norm", rmsnorm_describe, rmsnorm_settings};

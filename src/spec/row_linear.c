@@ -67,4 +67,11 @@ static void row_linear_describe(struct tri_sizer *sizer, const struct tri_module
         tri_sizer_tp_bytes(sizer, input->split_backward ? 3 * exchange : 2 * exchange);
 }
 
-const struct tri_module_row tri_spec_row_linear = {"row_linear", row_linear_describe};
+static void row_linear_settings(const struct tri_module_spec *node, struct tri_settings *settings)
+{
+    const struct tri_row_linear_params *params = node->params;
+    tri_settings_linear(settings, params->in, params->out, params->bias, &params->init);
+}
+
+const struct tri_module_row tri_spec_row_linear = {"row_linear", row_linear_describe,
+                                                   row_linear_settings};

@@ -50,4 +50,45 @@ static void self_attention_describe(struct tri_sizer *sizer, const struct tri_mo
     tri_sizer_child(sizer, node, "linear_proj");
 }
 
-const struct tri_module_row tri_spec_self_attention = {"self_attention", self_attention_describe};
+/* What the kind of turning reads, and nothing else. */
+static void self_attention_rope(const struct tri_rope_spec *rope, struct tri_settings *settings)
+{
+    static const char *const sections[] = {"time", "height", "width"};
+    tri_settings_number(settings, "turning", (double)rope->width);
+    tri_settings_number(settings, "base", rope->base);
+    if (rope->kind != TRI_ROPE_PLAIN)
+        tri_settings_number(settings, "factor", rope->factor);
+    if (rope->kind != TRI_ROPE_PLAIN && rope->kind != TRI_ROPE_LINEAR)
+        tri_settings_number(settings, "original_positions", (double)rope->original_positions);
+    if (rope->kind == TRI_ROPE_LLAMA3) {
+        tri_settings_number(settings, "low_freq_factor", rope->low_freq_factor);
+        tri_settings_number(settings, "high_freq_factor", rope->high_freq_factor);
+    }
+    if (rope->kind == TRI_ROPE_YARN) {
+        tri_settings_number(settings, "beta_fast", rope->beta_fast);
+        tri_settings_number(settings, "beta_slow", rope->beta_slow);
+        tri_settings_flag(settings, "whole_pairs", rope->truncate);
+        tri_settings_number(settings, "attention_factor", tri_rope_attention_factor(rope));
+    }
+    tri_settings_flag(settings, "interleaved", rope->interleaved);
+    for (int i = 0; i < 3 && rope->sections[0] + rope->sections[1] + rope->sections[2] > 0; i++)
+        tri_settings_number(settings, sections[i], (double)rope->sections[i]);
+}
+
+static void self_attention_settings(const struct tri_module_spec *node,
+                                    struct tri_settings *settings)
+{
+    const struct tri_self_attention_params *params = node->params;
+    const struct tri_rope_spec *rope = &params->rope;
+    static const char *const kinds[] = {[TRI_ROPE_PLAIN] = "plain",
+                                        [TRI_ROPE_LINEAR] = "linear",
+                                        [TRI_ROPE_DYNAMIC] = "dynamic",
+                                        [TRI_ROPE_LLAMA3] = "llama3",
+                                        [TRI_ROPE_YARN] = "yarn"};
+    tri_settings_word(settings, "rope", rope->width > 0 ? kinds[rope->kind] : "none");
+    if (rope->width > 0)
+        self_attention_rope(rope, settings);
+}
+
+const struct tri_module_row tri_spec_self_attention = {"self_attention", self_attention_describe,
+                                                       self_attention_settings};

@@ -141,12 +141,15 @@ tri_status tri_size_unit(const struct tri_model_spec *spec, int unit,
 
 /* ---- the recorder, for spec/x.c ---- */
 struct tri_sizer;
+struct tri_settings;
 
 /* A registry row: how module name describes itself. node's children are described by it through
    tri_sizer_child(), in the order in which forward runs them. */
 struct tri_module_row {
     const char *name;
     void (*describe)(struct tri_sizer *sizer, const struct tri_module_spec *node);
+    /* Notes what node's parameters say (spec/settings.h); not of a row from outside. */
+    void (*settings)(const struct tri_module_spec *node, struct tri_settings *settings);
 };
 const struct tri_module_row *tri_module_row_find(const char *name);
 

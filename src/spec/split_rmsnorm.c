@@ -31,4 +31,11 @@ static void split_rmsnorm_describe(struct tri_sizer *sizer, const struct tri_mod
         sizer, (1 + backward) * tri_sizer_exchange_bytes(input, (double)R * (double)(C * copies)));
 }
 
-const struct tri_module_row tri_spec_split_rmsnorm = {"split_rmsnorm", split_rmsnorm_describe};
+static void split_rmsnorm_settings(const struct tri_module_spec *node,
+                                   struct tri_settings *settings)
+{
+    tri_settings_norm(settings, node->params);
+}
+
+const struct tri_module_row tri_spec_split_rmsnorm = {"split_rmsnorm", split_rmsnorm_describe,
+                                                      split_rmsnorm_settings};

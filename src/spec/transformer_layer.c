@@ -26,5 +26,12 @@ static void transformer_layer_describe(struct tri_sizer *sizer, const struct tri
         tri_sizer_sublayer_children(sizer, node, which);
 }
 
-const struct tri_module_row tri_spec_transformer_layer = {"transformer_layer",
-                                                          transformer_layer_describe};
+static void transformer_layer_settings(const struct tri_module_spec *node,
+                                       struct tri_settings *settings)
+{
+    const struct tri_layer_params *params = node->params;
+    tri_settings_number(settings, "size", (double)params->hidden_size);
+}
+
+const struct tri_module_row tri_spec_transformer_layer = {
+    "transformer_layer", transformer_layer_describe, transformer_layer_settings};

@@ -46,4 +46,11 @@ static void whole_linear_describe(struct tri_sizer *sizer, const struct tri_modu
     tri_sizer_flops(sizer, 2.0 * (double)R * (double)out * (double)in);
 }
 
-const struct tri_module_row tri_spec_whole_linear = {"whole_linear", whole_linear_describe};
+static void whole_linear_settings(const struct tri_module_spec *node, struct tri_settings *settings)
+{
+    const struct tri_whole_linear_params *params = node->params;
+    tri_settings_linear(settings, params->in, params->out, params->bias, &params->init);
+}
+
+const struct tri_module_row tri_spec_whole_linear = {"whole_linear", whole_linear_describe,
+                                                     whole_linear_settings};
