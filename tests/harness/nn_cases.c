@@ -37,6 +37,7 @@ static void shape_variant(struct tri_gpt_config *c, int shape)
         t->activation_func = TRI_ACT_QUICK_GELU;
         t->add_qkv_bias = false;
         t->add_proj_bias = true;
+        t->attention.no_rope_freq = (struct tri_option_list){.num = 2, .value = {1, 0}};
     } else if (shape == NN_SHAPE_NORMED) {
         t->attention.qk_layernorm = true;
         t->attention.softmax_type = TRI_SOFTMAX_LEARNABLE;
@@ -52,20 +53,29 @@ static void shape_variant(struct tri_gpt_config *c, int shape)
         t->attention.qk_l2_norm = true;
         t->attention.softmax_type = TRI_SOFTMAX_OFF_BY_ONE;
         t->attention.softmax_scale = 0.7;
-        t->attention.mrope_section = (struct tri_option_list){.num = 3, .value = {1, 0, 1}};
+        t->attention.mrope_section = (struct tri_option_list){.num = 3, .value = {1, 1, 1}};
         c->position_embedding_type = TRI_POSITION_MROPE;
         c->rotary_interleaved = true;
-        c->rotary_percent = 0.7;
     } else if (shape == NN_SHAPE_HEADS) {
         t->normalization = TRI_NORM_LAYERNORM;
         t->attention.qk_layernorm = true;
         t->layernorm_zero_centered_gamma = true;
+        t->activation_func = TRI_ACT_SQUARED_RELU;
         t->kv_channels = 5;
         c->rotary_percent = 0.8;
     } else if (shape == NN_SHAPE_MIXED) {
         t->add_bias_linear = true;
         t->layer_query_groups = (struct tri_option_list){.num = 2, .value = {TRI_LAYER_LINEAR, 8}};
         t->layer_ffn_sizes = (struct tri_option_list){.num = 2, .value = {12, TRI_LAYER_NO_OP}};
+    } else if (shape == NN_SHAPE_CUT) {
+        t->activation_func = TRI_ACT_QUICK_GELU;
+        t->activation_func_clamp_value = 2.6;
+        t->glu_linear_offset = 1;
+    } else if (shape == NN_SHAPE_ONE) {
+        t->hidden_size = 3;
+        t->num_attention_heads = t->num_query_groups = t->kv_channels = 1;
+        t->ffn_hidden_size = 1;
+        c->position_embedding_type = TRI_POSITION_NONE;
     }
 }
 
@@ -101,48 +111,97 @@ struct tri_gpt_config nn_shape(int shape)
 }
 
 const struct nn_case nn_cases[] = {
-    {"layernorm", NN_SHAPE_GPT, 1, "input_layernorm", false, false},
-    {"rmsnorm", NN_SHAPE_LLAMA, 1, "input_layernorm", false, false},
-    {"column_linear qkv", NN_SHAPE_LLAMA, 1, "self_attention.linear_qkv", false, false},
-    {"column_linear gated", NN_SHAPE_LLAMA, 1, "mlp.linear_fc1", false, false},
-    {"column_linear bias", NN_SHAPE_GPT, 1, "mlp.linear_fc1", false, false},
-    {"row_linear", NN_SHAPE_LLAMA, 1, "mlp.linear_fc2", false, false},
-    {"row_linear bias", NN_SHAPE_GPT, 1, "mlp.linear_fc2", false, false},
-    {"attention", NN_SHAPE_GPT, 2, "self_attention.core_attention", false, false},
-    {"attention grouped", NN_SHAPE_LLAMA, 2, "self_attention.core_attention", false, false},
-    {"activation", NN_SHAPE_GPT, 1, "mlp.activation", false, false},
-    {"activation gated", NN_SHAPE_LLAMA, 1, "mlp.activation", false, false},
-    {"bias_dropout_add", NN_SHAPE_GPT, 1, "mlp_bda", false, false},
-    {"self_attention", NN_SHAPE_GPT, 2, "self_attention", false, false},
-    {"self_attention rotary", NN_SHAPE_LLAMA, 2, "self_attention", false, false},
-    {"mlp", NN_SHAPE_GPT, 1, "mlp", false, false},
-    {"mlp gated", NN_SHAPE_LLAMA, 1, "mlp", false, false},
-    {"layer gpt", NN_SHAPE_GPT, 2, "", false, true},
-    {"layer llama", NN_SHAPE_LLAMA, 2, "", false, true},
-    {"embedding gpt", NN_SHAPE_GPT, 0, "", false, true},
-    {"embedding llama", NN_SHAPE_LLAMA, 0, "", false, true},
-    {"head tied", NN_SHAPE_GPT, 3, "", false, true},
-    {"head tied alone", NN_SHAPE_GPT, 3, "", true, true},
-    {"head untied", NN_SHAPE_LLAMA, 3, "", false, true},
-    {"layernorm 1 + weight", NN_SHAPE_PARALLEL, 1, "input_layernorm", false, false},
-    {"rmsnorm 1 + weight", NN_SHAPE_SANDWICH, 1, "post_mlp_layernorm", false, false},
-    {"activation quick", NN_SHAPE_PARALLEL, 1, "mlp.activation", false, false},
-    {"layer parallel", NN_SHAPE_PARALLEL, 2, "", false, true},
-    {"layer sandwich", NN_SHAPE_SANDWICH, 2, "", false, true},
-    {"layer post", NN_SHAPE_POST, 2, "", false, true},
-    {"bias_dropout_add factor", NN_SHAPE_SANDWICH, 1, "mlp_bda", false, false},
-    {"embedding factor", NN_SHAPE_SANDWICH, 0, "", false, true},
-    {"head capped", NN_SHAPE_SANDWICH, 3, "", false, true},
-    {"attention capped", NN_SHAPE_NORMED, 2, "self_attention.core_attention", false, false},
-    {"attention off by one", NN_SHAPE_L2, 2, "self_attention.core_attention", false, false},
-    {"self_attention normed", NN_SHAPE_NORMED, 2, "self_attention", false, false},
-    {"self_attention l2", NN_SHAPE_L2, 2, "self_attention", false, false},
-    {"self_attention layernormed", NN_SHAPE_HEADS, 2, "self_attention", false, false},
-    {"layer normed", NN_SHAPE_NORMED, 1, "", false, true},
-    {"self_attention norm across", NN_SHAPE_POST, 2, "self_attention", false, false},
-    {"whole_linear", NN_SHAPE_MIXED, 1, "self_attention", false, false},
-    {"layer linear", NN_SHAPE_MIXED, 1, "", false, true},
-    {"layer no mlp", NN_SHAPE_MIXED, 2, "", false, true},
+    {.name = "layernorm", .shape = NN_SHAPE_GPT, .unit = 1, .path = "input_layernorm"},
+    {.name = "rmsnorm", .shape = NN_SHAPE_LLAMA, .unit = 1, .path = "input_layernorm"},
+    {.name = "column_linear qkv",
+     .shape = NN_SHAPE_LLAMA,
+     .unit = 1,
+     .path = "self_attention.linear_qkv"},
+    {.name = "column_linear gated", .shape = NN_SHAPE_LLAMA, .unit = 1, .path = "mlp.linear_fc1"},
+    {.name = "column_linear bias", .shape = NN_SHAPE_GPT, .unit = 1, .path = "mlp.linear_fc1"},
+    {.name = "row_linear", .shape = NN_SHAPE_LLAMA, .unit = 1, .path = "mlp.linear_fc2"},
+    {.name = "row_linear bias", .shape = NN_SHAPE_GPT, .unit = 1, .path = "mlp.linear_fc2"},
+    {.name = "attention",
+     .shape = NN_SHAPE_GPT,
+     .unit = 2,
+     .path = "self_attention.core_attention"},
+    {.name = "attention grouped",
+     .shape = NN_SHAPE_LLAMA,
+     .unit = 2,
+     .path = "self_attention.core_attention"},
+    {.name = "activation", .shape = NN_SHAPE_GPT, .unit = 1, .path = "mlp.activation"},
+    {.name = "activation gated", .shape = NN_SHAPE_LLAMA, .unit = 1, .path = "mlp.activation"},
+    {.name = "bias_dropout_add", .shape = NN_SHAPE_GPT, .unit = 1, .path = "mlp_bda"},
+    {.name = "self_attention", .shape = NN_SHAPE_GPT, .unit = 2, .path = "self_attention"},
+    {.name = "self_attention rotary", .shape = NN_SHAPE_LLAMA, .unit = 2, .path = "self_attention"},
+    {.name = "mlp", .shape = NN_SHAPE_GPT, .unit = 1, .path = "mlp"},
+    {.name = "mlp gated", .shape = NN_SHAPE_LLAMA, .unit = 1, .path = "mlp"},
+    {.name = "layer gpt", .shape = NN_SHAPE_GPT, .unit = 2, .keeps_dout = true},
+    {.name = "layer llama", .shape = NN_SHAPE_LLAMA, .unit = 2, .keeps_dout = true},
+    {.name = "embedding gpt", .shape = NN_SHAPE_GPT, .keeps_dout = true},
+    {.name = "embedding llama", .shape = NN_SHAPE_LLAMA, .keeps_dout = true},
+    {.name = "head tied", .shape = NN_SHAPE_GPT, .unit = 3, .keeps_dout = true},
+    {.name = "head tied alone",
+     .shape = NN_SHAPE_GPT,
+     .unit = 3,
+     .is_alone = true,
+     .keeps_dout = true},
+    {.name = "head untied", .shape = NN_SHAPE_LLAMA, .unit = 3, .keeps_dout = true},
+    {.name = "layernorm 1 + weight",
+     .shape = NN_SHAPE_PARALLEL,
+     .unit = 1,
+     .path = "input_layernorm"},
+    {.name = "rmsnorm 1 + weight",
+     .shape = NN_SHAPE_SANDWICH,
+     .unit = 1,
+     .path = "post_mlp_layernorm"},
+    {.name = "activation quick", .shape = NN_SHAPE_PARALLEL, .unit = 1, .path = "mlp.activation"},
+    {.name = "layer parallel", .shape = NN_SHAPE_PARALLEL, .unit = 2, .keeps_dout = true},
+    {.name = "layer sandwich", .shape = NN_SHAPE_SANDWICH, .unit = 2, .keeps_dout = true},
+    {.name = "layer post", .shape = NN_SHAPE_POST, .unit = 2, .keeps_dout = true},
+    {.name = "bias_dropout_add factor", .shape = NN_SHAPE_SANDWICH, .unit = 1, .path = "mlp_bda"},
+    {.name = "embedding factor", .shape = NN_SHAPE_SANDWICH, .keeps_dout = true},
+    {.name = "head capped", .shape = NN_SHAPE_SANDWICH, .unit = 3, .keeps_dout = true},
+    {.name = "attention capped",
+     .shape = NN_SHAPE_NORMED,
+     .unit = 2,
+     .path = "self_attention.core_attention"},
+    {.name = "attention off by one",
+     .shape = NN_SHAPE_L2,
+     .unit = 2,
+     .path = "self_attention.core_attention"},
+    {.name = "self_attention normed",
+     .shape = NN_SHAPE_NORMED,
+     .unit = 2,
+     .path = "self_attention"},
+    {.name = "self_attention l2", .shape = NN_SHAPE_L2, .unit = 2, .path = "self_attention"},
+    {.name = "self_attention layernormed",
+     .shape = NN_SHAPE_HEADS,
+     .unit = 2,
+     .path = "self_attention"},
+    {.name = "self_attention unturned",
+     .shape = NN_SHAPE_POST,
+     .unit = 1,
+     .path = "self_attention"},
+    {.name = "layer normed", .shape = NN_SHAPE_NORMED, .unit = 1, .keeps_dout = true},
+    {.name = "self_attention norm across",
+     .shape = NN_SHAPE_POST,
+     .unit = 2,
+     .path = "self_attention"},
+    {.name = "whole_linear", .shape = NN_SHAPE_MIXED, .unit = 1, .path = "self_attention"},
+    {.name = "layer linear", .shape = NN_SHAPE_MIXED, .unit = 1, .keeps_dout = true},
+    {.name = "layer no mlp", .shape = NN_SHAPE_MIXED, .unit = 2, .keeps_dout = true},
+    {.name = "activation cut", .shape = NN_SHAPE_CUT, .unit = 1, .path = "mlp.activation"},
+    {.name = "mlp squared relu", .shape = NN_SHAPE_HEADS, .unit = 1, .path = "mlp"},
+    {.name = "self_attention one",
+     .shape = NN_SHAPE_ONE,
+     .unit = 1,
+     .path = "self_attention",
+     .max_tp = 1},
+    {.name = "mlp one", .shape = NN_SHAPE_ONE, .unit = 1, .path = "mlp", .max_tp = 1},
+    {.name = "layer one", .shape = NN_SHAPE_ONE, .unit = 2, .keeps_dout = true, .max_tp = 1},
+    {.name = "embedding one", .shape = NN_SHAPE_ONE, .keeps_dout = true, .max_tp = 1},
+    {.name = "head one", .shape = NN_SHAPE_ONE, .unit = 3, .keeps_dout = true, .max_tp = 1},
 };
 const int nn_num_cases = sizeof(nn_cases) / sizeof(nn_cases[0]);
 

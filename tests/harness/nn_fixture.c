@@ -118,8 +118,8 @@ static void param_fill(const struct nn_rank *rank, struct tri_param *param)
     free(values);
 }
 
-/* Random tokens, labels of which some are ignored, weights, positions with a gap, sample numbers.
-   */
+/* Random tokens, labels of which some are ignored, weights, three different rows of positions, sample
+   numbers. */
 static void microbatch_fill(struct nn_rank *rank, int64_t vocab_size)
 {
     int64_t b = rank->way->rows, s = rank->way->length;
@@ -127,6 +127,7 @@ static void microbatch_fill(struct nn_rank *rank, int64_t vocab_size)
     int32_t *tokens = malloc((size_t)(b * s) * sizeof(*tokens));
     int32_t *labels = malloc((size_t)(b * s) * sizeof(*labels));
     int32_t *positions = malloc((size_t)(b * s) * sizeof(*positions));
+    int32_t *axes = malloc((size_t)(3 * b * s) * sizeof(*axes));
     float *weights = malloc((size_t)(b * s) * sizeof(*weights));
     int64_t *samples = malloc((size_t)b * sizeof(*samples));
     rank->microbatch = (struct tri_microbatch){.rows = b,
@@ -135,6 +136,7 @@ static void microbatch_fill(struct nn_rank *rank, int64_t vocab_size)
                                                .labels = labels,
                                                .weights = weights,
                                                .positions = positions,
+                                               .axis_positions = axes,
                                                .sample_ids = samples};
     for (int64_t i = 0; i < b * s; i++) {
         uint64_t n = (uint64_t)i;
@@ -144,6 +146,8 @@ static void microbatch_fill(struct nn_rank *rank, int64_t vocab_size)
             labels[i] = -100;
         weights[i] = (float)(0.5 + tri_rng_double(key, 4 * n + 3));
         positions[i] = (int32_t)(i % s);
+        for (int64_t axis = 0; axis < 3; axis++)
+            axes[axis * b * s + i] = (int32_t)((i * (axis + 1) + 2 * axis) % s);
         rank->microbatch.num_valid += labels[i] >= 0;
     }
     for (int64_t i = 0; i < b; i++)
@@ -155,6 +159,7 @@ static void microbatch_free(struct tri_microbatch *microbatch)
     free((void *)microbatch->tokens);
     free((void *)microbatch->labels);
     free((void *)microbatch->positions);
+    free((void *)microbatch->axis_positions);
     free((void *)microbatch->weights);
     free((void *)microbatch->sample_ids);
 }
@@ -163,7 +168,7 @@ static void microbatch_free(struct tri_microbatch *microbatch)
 
 static const struct tri_module_spec *node_at(const struct tri_module_spec *node, const char *path)
 {
-    while (*path) {
+    while (path && *path) {
         char slot[64];
         size_t length = strcspn(path, ".");
         snprintf(slot, sizeof(slot), "%.*s", (int)length, path);
@@ -179,6 +184,8 @@ static tri_status rank_size(struct nn_rank *rank)
     const struct nn_way *way = rank->way;
     const struct nn_case *c = rank->c;
     struct tri_gpt_config shape = nn_shape(c->shape);
+    if (c->configure)
+        c->configure(&shape);
     if (way->evaluates)
         shape.transformer.hidden_dropout = shape.transformer.attention_dropout = 0;
     static struct tri_spec_config implementations[2] = {{.transformer_impl = TRI_IMPL_FUSED},

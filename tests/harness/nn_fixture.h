@@ -19,14 +19,16 @@
 
 enum { NN_MAX_PARAMS = 24, NN_MAX_RANKS = 4, NN_MAX_TENSORS = NN_MAX_PARAMS + 4 };
 
-/* A module of a model: unit and path below it, "" for the unit itself. */
+/* A module of a model: unit and path below it. */
 struct nn_case {
     const char *name;
     int shape; /* of nn_shape() */
     int unit;
-    const char *path;
+    const char *path; /* NULL: the unit itself */
     bool is_alone;   /* a tied head whose table lies in another slice */
     bool keeps_dout; /* the module copies dout where its weight half needs it */
+    int max_tp;      /* 0: any */
+    void (*configure)(struct tri_gpt_config *shape); /* NULL, or changes the shape */
 };
 extern const struct nn_case nn_cases[];
 extern const int nn_num_cases;
@@ -42,6 +44,8 @@ enum {
     NN_SHAPE_L2,       /* weightless norms of heads, sections, a sink */
     NN_SHAPE_HEADS,    /* LayerNorm of heads of odd width, of which a part turns */
     NN_SHAPE_MIXED,    /* layers that lack or replace a half */
+    NN_SHAPE_CUT,      /* gated units with cut halves and an offset */
+    NN_SHAPE_ONE,      /* one head of one channel, one inner channel, no positions */
     NN_NUM_SHAPES
 };
 struct tri_gpt_config nn_shape(int shape);
