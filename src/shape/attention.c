@@ -2,10 +2,12 @@
 /* The rules of shape/attention.h. */
 #include "shape/attention.h"
 
+#include "shape/check.h"
 #include "shape/mup.h"
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 
 #define LARGEST_WIDTH ((int64_t)1 << 31)
 
@@ -82,6 +84,8 @@ static void resolve_window(struct tri_gpt_config *config)
 {
     struct tri_attention_config *a = &config->transformer.attention;
     int64_t num_layers = config->transformer.num_layers, windowed = 0;
+    if (a->window_size.num == 0)
+        return; /* a pattern of no windows is a problem */
     if (a->window_size.num == 1)
         a->window_size.value[a->window_size.num++] = 0;
     if (a->window_size.num == 2 && a->window_size.value[0] < 0)
@@ -131,6 +135,24 @@ struct check {
 #define PROBLEM(check, ...)                                                                        \
     ((check)->problems++, (void)tri_error_add((check)->err, TRI_INVALID, __VA_ARGS__))
 
+/* Head widths near channels whose turning part is even, "6 or 10". Empty: none is near. */
+static void list_even_widths(const struct tri_gpt_config *config, char *text, size_t bytes)
+{
+    struct tri_gpt_config other = *config;
+    int64_t channels = config->transformer.kv_channels;
+    size_t used = 0;
+    text[0] = '\0';
+    for (int step = -1; step <= 1; step += 2)
+        for (int64_t i = 1; i <= 65536; i++) {
+            int64_t width = other.transformer.kv_channels = channels + step * i;
+            if (width < 1 || tri_rotary_width(&other) < 2 || tri_rotary_width(&other) % 2 != 0)
+                continue;
+            used += (size_t)snprintf(text + used, bytes - used, "%s%" PRId64, used ? " or " : "",
+                                     width);
+            break;
+        }
+}
+
 static void check_width(struct check *check)
 {
     const struct tri_gpt_config *c = check->config;
@@ -144,11 +166,15 @@ static void check_width(struct check *check)
         return;
     }
     int64_t width = tri_rotary_width(c);
-    if (channels >= 1 && channels <= LARGEST_WIDTH && (width < 2 || width % 2 != 0))
-        PROBLEM(check,
-                "'rotary_percent' %g of 'kv_channels' %" PRId64 " turns %" PRId64
-                " channels, which must be an even number of at least 2; use an even head width",
-                c->rotary_percent, channels, width);
+    char works[64];
+    if (channels < 1 || channels > LARGEST_WIDTH || (width >= 2 && width % 2 == 0))
+        return;
+    list_even_widths(c, works, sizeof(works));
+    PROBLEM(check,
+            "'rotary_percent' %g of 'kv_channels' %" PRId64 " turns %" PRId64
+            " channels, which must be an even number of at least 2; use 'kv_channels' %s, or "
+            "another 'rotary_percent'",
+            c->rotary_percent, channels, width, works[0] ? works : "that are more");
 }
 
 /* At most one way of scaling, with numbers that have a meaning. */
@@ -216,11 +242,14 @@ static void check_pattern(struct check *check, const char *name, const struct tr
     else if (list->num == 1 && list->value[0] < 1)
         PROBLEM(check, "'%s' %" PRId64 " must be at least 1; 1 means every layer", name,
                 list->value[0]);
-    else if (list->num == 1 && must_divide && num_layers % list->value[0] != 0)
+    else if (list->num == 1 && must_divide && num_layers > 0 && num_layers % list->value[0] != 0) {
+        char works[256];
+        tri_list_divisors(num_layers, works, sizeof(works));
         PROBLEM(check,
                 "'%s' %" PRId64 " does not divide 'num_layers' %" PRId64
-                "; use a divisor, or one entry for each layer",
-                name, list->value[0], num_layers);
+                "; use %s, or one entry for each layer",
+                name, list->value[0], num_layers, works);
+    }
 }
 
 static void check_windows(struct check *check)
@@ -236,6 +265,10 @@ static void check_windows(struct check *check)
                 "'window_size' %" PRId64 ",%" PRId64
                 " would look ahead or is too large; the second number must be 0",
                 window->value[0], window->value[1]);
+    if (window->num == 0 && a->window_attn_skip_freq.num > 0)
+        PROBLEM(check,
+                "'window_attn_skip_freq' says which layers have a window, but there is none; "
+                "set 'window_size', or leave the pattern out");
     check_pattern(check, "window_attn_skip_freq", &a->window_attn_skip_freq, false);
     check_pattern(check, "no_rope_freq", &a->no_rope_freq, true);
 }

@@ -53,8 +53,7 @@ struct check {
 #define PROBLEM(check, ...)                                                                        \
     ((check)->problems++, (void)tri_error_add((check)->err, TRI_INVALID, __VA_ARGS__))
 
-/* Lists the divisors of n as "1, 2 or 4"; beyond ten of them the middle is left out. */
-static void check_divisors(int64_t n, char *text, size_t bytes)
+void tri_list_divisors(int64_t n, char *text, size_t bytes)
 {
     int64_t found[10];
     int count = 0, more = 0;
@@ -114,7 +113,7 @@ static void check_heads(struct check *check)
     char works[256];
     if (!is_size(t->num_attention_heads))
         return;
-    check_divisors(t->num_attention_heads, works, sizeof(works));
+    tri_list_divisors(t->num_attention_heads, works, sizeof(works));
     if (!is_size(t->num_query_groups) || t->num_attention_heads % t->num_query_groups != 0)
         PROBLEM(check,
                 "'num_query_groups' %" PRId64
@@ -122,7 +121,7 @@ static void check_heads(struct check *check)
                 t->num_query_groups, t->num_attention_heads, works);
     if (!is_size(t->hidden_size))
         return;
-    check_divisors(t->hidden_size, works, sizeof(works));
+    tri_list_divisors(t->hidden_size, works, sizeof(works));
     if (t->kv_channels == TRI_UNSET)
         PROBLEM(check,
                 "'num_attention_heads' %" PRId64 " does not divide 'hidden_size' %" PRId64
@@ -174,7 +173,7 @@ static void check_layer_sizes(struct check *check)
                  {"layer_ffn_sizes", &t->layer_ffn_sizes}};
     char works[256] = "1";
     if (t->layer_query_groups.num > 0 && is_size(t->num_attention_heads))
-        check_divisors(t->num_attention_heads, works, sizeof(works));
+        tri_list_divisors(t->num_attention_heads, works, sizeof(works));
     for (int l = 0; l < 2; l++) {
         const struct tri_option_list *list = lists[l].list;
         if (list->num != 0 && list->num != t->num_layers)

@@ -14,5 +14,8 @@ void tri_gpt_config_resolve(struct tri_gpt_config *config);
 /* The feed-forward width, or what stands for it where it is unset. */
 int64_t tri_ffn_size(const struct tri_transformer_config *t);
 
+/* The divisors of n as "1, 2 or 4"; of more than ten the smallest. */
+void tri_list_divisors(int64_t n, char *text, size_t bytes);
+
 /* Adds every problem of a resolved config to err. */
 tri_status tri_gpt_config_check(const struct tri_gpt_config *config, tri_error *err);

@@ -138,6 +138,7 @@ int tri_hf_window_read(const struct tri_hf_family *family, const json_t *root, c
     if (window.keys > 0)
         a->window_size = (struct tri_option_list){.num = 2, .value = {window.keys - 1, 0}};
     a->window_attn_skip_freq = window.layers;
+    a->window_attn_skip_freq.num *= window.keys > 0;
     if (window.layers.num == 1) { /* a list of one would be a number */
         a->window_attn_skip_freq.num = 0;
         a->window_size.num *= window.layers.value[0] != 0;
