@@ -90,8 +90,10 @@ static void resolve_window(struct tri_gpt_config *config)
         a->window_size.value[a->window_size.num++] = 0;
     if (a->window_size.num == 2 && a->window_size.value[0] < 0)
         a->window_size = (struct tri_option_list){.num = 0};
-    if (a->window_attn_skip_freq.num > 1 && a->window_attn_skip_freq.num != num_layers)
-        return; /* a problem */
+    const struct tri_option_list *pattern = &a->window_attn_skip_freq;
+    if ((pattern->num > 1 && pattern->num != num_layers) ||
+        (pattern->num == 1 && pattern->value[0] < 1))
+        return; /* problems */
     for (int64_t layer = 0; layer < num_layers && layer <= TRI_OPTION_MAX_ITEMS; layer++)
         windowed += tri_layer_window(config, layer) > 0;
     if (windowed == 0 && a->window_size.num > 0 && num_layers > 0)
@@ -240,7 +242,7 @@ static void check_pattern(struct check *check, const char *name, const struct tr
                 " layers ('num_layers'); give one number, or one entry for each layer",
                 name, list->num, num_layers);
     else if (list->num == 1 && list->value[0] < 1)
-        PROBLEM(check, "'%s' %" PRId64 " must be at least 1; 1 means every layer", name,
+        PROBLEM(check, "'%s' %" PRId64 " must be at least 1; n means every n-th layer", name,
                 list->value[0]);
     else if (list->num == 1 && must_divide && num_layers > 0 && num_layers % list->value[0] != 0) {
         char works[256];
