@@ -9,6 +9,8 @@
 
 #include "t1-sizing.h"
 
+#include <jansson.h>
+#include <math.h>
 #include <stdlib.h>
 
 static struct tri_spec_config spec_config(const char *override)
@@ -256,12 +258,114 @@ static void test_different_layers(void **state)
     }
 }
 
+/* Megatron-LM's num_floating_point_operations() worked out for whole batches (its vocabulary is padded). */
+static void test_flops(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t layers, hidden, heads, groups, ffn, vocab, length, batch;
+        bool gated;
+        double flops;
+    } known[] = {
+        {24, 1024, 16, 16, 4096, 50304, 1024, 512, false, 1191183409741824.0},
+        {32, 4096, 32, 8, 14336, 128256, 8192, 128, true, 53970627761012736.0},
+        {2, 16, 4, 4, 64, 128, 8, 4, false, 1622016.0},
+        {2, 16, 4, 2, 48, 128, 8, 4, true, 1622016.0},
+    };
+    tri_error *err = tri_error_create();
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        struct tri_gpt_config shape = shape_llama(known[i].layers, known[i].hidden, known[i].heads,
+                                                  known[i].groups, known[i].ffn, known[i].vocab);
+        shape.transformer.gated_linear_unit = known[i].gated;
+        shape.max_position_embeddings = known[i].length;
+        shape.untie_embeddings_and_output_weights = i % 2 == 1; /* counts the same */
+        struct tri_model_spec *spec = spec_of(&shape);
+        double flops;
+        assert_int_equal(tri_model_flops_per_token(spec, known[i].length, err, &flops), TRI_OK);
+        flops *= (double)(known[i].length * known[i].batch);
+        if (fabs(flops / known[i].flops - 1) > 1e-12)
+            fail_msg("model %zu: %.17g flops, by the formula %.17g", i, flops, known[i].flops);
+        tri_model_spec_destroy(&spec);
+    }
+    tri_error_destroy(&err);
+}
+
+/* Sums of a printed tree's numbers, and the node at path. */
+static void sum_nodes(const json_t *node, const char *path, double sums[2], const json_t **found)
+{
+    const json_t *child;
+    size_t i;
+    sums[0] += json_number_value(json_object_get(node, "parameters"));
+    sums[1] += json_number_value(json_object_get(node, "flops_forward"));
+    if (strcmp(json_string_value(json_object_get(node, "path")), path) == 0)
+        *found = node;
+    json_array_foreach(json_object_get(node, "modules"), i, child)
+        sum_nodes(child, path, sums, found);
+}
+
+static void check_node(const json_t *root, const char *path, double parameters, double flops)
+{
+    const json_t *unit, *node = NULL;
+    double sums[2] = {0, 0};
+    size_t i;
+    json_array_foreach(json_object_get(root, "units"), i, unit) sum_nodes(unit, path, sums, &node);
+    if (!node)
+        fail_msg("no node %s", path);
+    assert_float_equal(json_number_value(json_object_get(node, "parameters")), parameters, 0);
+    assert_float_equal(json_number_value(json_object_get(node, "flops_forward")), flops, 1e-6);
+    assert_float_equal(sums[0], json_number_value(json_object_get(root, "parameters")), 0);
+    double tokens = 16, all = json_number_value(json_object_get(root, "flops_per_token"));
+    assert_float_equal(sums[1], all / 3 * tokens, 1e-3);
+}
+
+/* What the tree says of each node, by hand: h 48, 4 heads and 2 groups of width 10, sample of 16. */
+static void test_sizes_by_hand(void **state)
+{
+    (void)state;
+    tri_error *err = tri_error_create();
+    struct tri_gpt_config shape = shape_llama(3, 48, 4, 2, 72, 101);
+    struct tri_model_spec *spec = NULL;
+    char *text = NULL;
+    size_t bytes = 0;
+    shape.seq_length = 16;
+    shape.make_vocab_size_divisible_by = 1;
+    shape.transformer.kv_channels = 10;
+    shape.transformer.add_qkv_bias = true;
+    shape.transformer.attention.window_size = (struct tri_option_list){.num = 2, .value = {4, 0}};
+    shape.transformer.attention.window_attn_skip_freq =
+        (struct tri_option_list){.num = 3, .value = {1, 0, 1}};
+    assert_int_equal(tri_model_spec_create(&shape, NULL, err, &spec), TRI_OK);
+    FILE *out = open_memstream(&text, &bytes);
+    assert_int_equal(tri_model_spec_print_json(out, spec, NULL, err), TRI_OK);
+    fclose(out);
+    json_t *root = json_loads(text, 0, NULL);
+    assert_non_null(root);
+    const double s = 16, h = 48, q = 40, kv = 20, F = 72;
+    check_node(root, "embedding", 101 * h, 0);
+    check_node(root, "decoder.layers.0.self_attention.linear_qkv", (h + 1) * (q + 2 * kv),
+               2 * s * h * (q + 2 * kv));
+    /* 5 keys of 16: the triangle without the one behind the window, 128 - 11 * 11 / 2 pairs */
+    check_node(root, "decoder.layers.0.self_attention.core_attention", 0,
+               4 * q * (16.0 * 16 / 2 - 11.0 * 11 / 2));
+    check_node(root, "decoder.layers.1.self_attention.core_attention", 0, 4 * q * 16 * 16 / 2);
+    check_node(root, "decoder.layers.1.self_attention.linear_proj", q * h, 2 * s * q * h);
+    check_node(root, "decoder.layers.2.mlp.linear_fc1", h * 2 * F, 2 * s * h * 2 * F);
+    check_node(root, "decoder.layers.2.mlp.linear_fc2", F * h, 2 * s * F * h);
+    check_node(root, "decoder.layers.2.input_layernorm", h, 0);
+    check_node(root, "output_layer", 101 * h, 2 * s * 101 * h);
+    json_decref(root);
+    free(text);
+    tri_model_spec_destroy(&spec);
+    tri_error_destroy(&err);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_default),       cmocka_unit_test(test_overrides),
         cmocka_unit_test(test_bad_overrides), cmocka_unit_test(test_refused),
         cmocka_unit_test(test_print),         cmocka_unit_test(test_different_layers),
+        cmocka_unit_test(test_flops),         cmocka_unit_test(test_sizes_by_hand),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
