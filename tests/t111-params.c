@@ -47,9 +47,9 @@ static void test_golden_cases(void **state)
 {
     (void)state;
     struct tri_gpt_config config;
-    assert_int_equal(tri_gpt_config_read_hf("golden/shape/gpt2.json", NULL, &config, NULL), TRI_OK);
+    assert_int_equal(tri_gpt_config_read_hf("golden/shape/gpt2.json", NULL, &config), TRI_OK);
     assert_int_equal(count_total(&config, NULL), 29728);
-    assert_int_equal(tri_gpt_config_read_hf("golden/shape/llama.json", NULL, &config, NULL),
+    assert_int_equal(tri_gpt_config_read_hf("golden/shape/llama.json", NULL, &config),
                      TRI_OK);
     assert_int_equal(count_total(&config, NULL), 28512);
 }
@@ -158,13 +158,13 @@ static void check_in_files(const struct tri_family *family, const struct tri_par
         snprintf(tail, sizeof(tail), "%s", rest);
         snprintf(number, sizeof(pattern) - (size_t)(number - pattern), "{}%s", tail);
     }
-    for (int i = 0; i < family->num_tensors; i++) {
-        if (strcmp(family->tensors[i].logical, pattern) != 0)
+    for (int i = 0; i < family->files->num_tensors; i++) {
+        if (strcmp(family->files->tensors[i].logical, pattern) != 0)
             continue;
-        if (!family->tensors[i].part)
+        if (!family->files->tensors[i].part)
             rows += param->dims[0];
-        for (int j = 0; family->tensors[i].part && j < param->num_parts; j++)
-            if (strcmp(param->parts[j].name, family->tensors[i].part) == 0)
+        for (int j = 0; family->files->tensors[i].part && j < param->num_parts; j++)
+            if (strcmp(param->parts[j].name, family->files->tensors[i].part) == 0)
                 rows += param->parts[j].rows;
     }
     assert_true(layer >= 0);

@@ -40,7 +40,7 @@ static tri_status read_config(json_t *rope, double base, int64_t width, int64_t 
     json_object_set_new(root, is_newer ? "rope_parameters" : "rope_scaling", object);
     char *text = json_dumps(root, 0);
     tri_status status = tri_hf_config_read(tri_family_find("llama")->config, text, strlen(text),
-                                           "config.json", err, config, NULL);
+                                           "config.json", err, config);
     free(text);
     json_decref(root);
     return status;
@@ -138,7 +138,7 @@ static void scaling_survives_the_trip(void **state)
                          TRI_OK);
         assert_int_equal(tri_gpt_config_write_hf(&config, "float32", NULL, err, &text), TRI_OK);
         assert_int_equal(tri_hf_config_read(tri_family_find("llama")->config, text, strlen(text),
-                                            "config.json", err, &back, NULL),
+                                            "config.json", err, &back),
                          TRI_OK);
         struct tri_rope_spec a = rope_of(&config, 1), b = rope_of(&back, 1);
         assert_memory_equal(&a, &b, sizeof(a));
@@ -246,15 +246,14 @@ static void check_qwen2(const char *keys, int num_layers, const int64_t *windows
 {
     tri_error *err = tri_error_create();
     struct tri_gpt_config c, back;
-    char text[1024], *extra = NULL, *written = NULL;
+    char text[1024], *written = NULL;
     const struct tri_hf_family *family = tri_family_find("qwen2")->config;
     snprintf(text, sizeof(text),
              "{\"model_type\":\"qwen2\",\"hidden_size\":16,\"num_attention_heads\":2,"
              "\"num_key_value_heads\":2,\"intermediate_size\":8,\"vocab_size\":11,"
              "\"max_position_embeddings\":8,\"num_hidden_layers\":%d,%s}",
              num_layers, keys);
-    tri_status status =
-        tri_hf_config_read(family, text, strlen(text), "config.json", err, &c, &extra);
+    tri_status status = tri_hf_config_read(family, text, strlen(text), "config.json", err, &c);
     if (message) {
         assert_int_not_equal(status, TRI_OK);
         assert_true(error_says(err, message));
@@ -264,18 +263,16 @@ static void check_qwen2(const char *keys, int num_layers, const int64_t *windows
     assert_int_equal(status, TRI_OK);
     for (int i = 0; i < num_layers; i++)
         assert_int_equal(tri_layer_window(&c, i), windows[i]);
-    for (int with_extra = 0; with_extra < 2; with_extra++) {
+    for (int is_kept = 0; is_kept < 2; is_kept++) {
         assert_int_equal(
-            tri_gpt_config_write_hf(&c, "float32", with_extra ? extra : NULL, err, &written),
-            TRI_OK);
+            tri_gpt_config_write_hf(&c, "float32", is_kept ? text : NULL, err, &written), TRI_OK);
         assert_int_equal(
-            tri_hf_config_read(family, written, strlen(written), "config.json", err, &back, NULL),
+            tri_hf_config_read(family, written, strlen(written), "config.json", err, &back),
             TRI_OK);
         for (int i = 0; i < num_layers; i++)
             assert_int_equal(tri_layer_window(&back, i), windows[i]);
         free(written);
     }
-    free(extra);
     tri_error_destroy(&err);
 }
 

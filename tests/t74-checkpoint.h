@@ -192,7 +192,7 @@ static inline void model_open(struct test_model *m, const char *dir)
                 tri_hf_config_model_type(text, bytes, dir, m->err, type, sizeof(type)) == TRI_OK;
     const struct tri_family *family = good ? tri_family_find(type) : NULL;
     good = good && family &&
-           tri_hf_config_read(family->config, text, bytes, dir, m->err, &config, NULL) == TRI_OK &&
+           tri_hf_config_read(family->config, text, bytes, dir, m->err, &config) == TRI_OK &&
            tri_model_spec_create(&config, NULL, m->err, &m->spec) == TRI_OK;
     free(text);
     if (!good) {

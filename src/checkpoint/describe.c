@@ -15,12 +15,11 @@ static tri_status describe_read(const char *dir, tri_error *err, struct tri_gpt_
     tri_status status = tri_hf_config_model_type(text, bytes, dir, err, type, sizeof(type));
     if (status == TRI_OK) {
         *family = tri_family_find(type);
-        status = *family
-                     ? tri_hf_config_read((*family)->config, text, bytes, dir, err, config, NULL)
-                     : tri_error_add(err, TRI_UNSUPPORTED,
-                                     "'%s/config.json': model_type '%s' is no family of this "
-                                     "program",
-                                     dir, type);
+        status = *family ? tri_hf_config_read((*family)->config, text, bytes, dir, err, config)
+                         : tri_error_add(err, TRI_UNSUPPORTED,
+                                         "'%s/config.json': model_type '%s' is no family of this "
+                                         "program",
+                                         dir, type);
     }
     free(text);
     return status;

@@ -87,8 +87,8 @@ static tri_status add_param(const struct tri_checkpoint_model *model, int param,
 {
     const struct tri_param_spec *spec = model->params[param];
     int64_t rows = 0;
-    for (int i = 0; i < model->family->num_tensors; i++) {
-        const struct tri_file_tensor *row = &model->family->tensors[i];
+    for (int i = 0; i < model->family->files->num_tensors; i++) {
+        const struct tri_file_tensor *row = &model->family->files->tensors[i];
         struct tri_disk_tensor *tensor = &set->tensors[set->num_tensors];
         int64_t layer;
         if (!row_applies(row, spec, param, tensor, &layer))

@@ -30,7 +30,7 @@ static void match_fail(struct match *m, tri_status status)
 /* name without the family's prefix, or NULL when it does not begin with it. */
 static const char *without_prefix(const struct tri_family *family, const char *name)
 {
-    const char *prefix = family ? family->prefix : NULL;
+    const char *prefix = family ? family->files->prefix : NULL;
     if (!prefix || strncmp(name, prefix, strlen(prefix)) != 0)
         return NULL;
     return name + strlen(prefix);
@@ -114,11 +114,11 @@ static void match_tensor(struct match *m, int i)
 
 static bool is_ignored(const struct match *m, const char *name)
 {
-    if (!m->family || !m->family->ignored)
+    if (!m->family || !m->family->files->ignored)
         return false;
     const char *bare = without_prefix(m->family, name);
     int64_t layer;
-    for (const char *const *p = m->family->ignored; *p; p++)
+    for (const char *const *p = m->family->files->ignored; *p; p++)
         if (tri_name_matches(*p, name, &layer) || (bare && tri_name_matches(*p, bare, &layer)))
             return true;
     return false;
@@ -129,9 +129,9 @@ static bool is_tied_output(const struct match *m, const char *name)
 {
     if (!m->family || !m->set->model->tied)
         return false;
-    for (int i = 0; i < m->family->num_tensors; i++)
-        if (strcmp(m->family->tensors[i].logical, TRI_OUTPUT_LAYER) == 0 &&
-            strcmp(m->family->tensors[i].file, name) == 0)
+    for (int i = 0; i < m->family->files->num_tensors; i++)
+        if (strcmp(m->family->files->tensors[i].logical, TRI_OUTPUT_LAYER) == 0 &&
+            strcmp(m->family->files->tensors[i].file, name) == 0)
             return true;
     return false;
 }

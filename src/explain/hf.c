@@ -13,6 +13,7 @@
 struct verdict {
     struct tri_explain_input *input;
     const struct tri_family *family;
+    struct tri_hf_keys keys; /* of the family */
     struct tri_gpt_config config;
     bool is_read; /* config holds the shape */
     tri_error *record;
@@ -81,13 +82,13 @@ static void list_levels(const struct verdict *verdict, struct level *levels)
 static const char *meaning(const struct verdict *verdict, const char *key)
 {
     tri_explanation *out = verdict->input->out;
-    const struct tri_hf_family *rows = verdict->family->config;
+    const struct tri_hf_keys *keys = &verdict->keys;
     struct level levels[NUM_LEVELS];
     const char *text = "";
     list_levels(verdict, levels);
-    for (int i = 0; i < rows->num_keys; i++) {
-        const char *option = rows->keys[i].option;
-        if (strcmp(rows->keys[i].name, key) != 0 || !option)
+    for (int i = 0; i < keys->num; i++) {
+        const char *option = keys->rows[i].option;
+        if (strcmp(keys->rows[i].name, key) != 0 || !option)
             continue;
         char value[TRI_OPTION_LONG_TEXT] = "";
         for (int level = 0; level < NUM_LEVELS && verdict->is_read; level++) {
@@ -103,9 +104,9 @@ static const char *meaning(const struct verdict *verdict, const char *key)
 
 static bool has_key(const struct verdict *verdict, const char *key)
 {
-    const struct tri_hf_family *rows = verdict->family->config;
-    for (int i = 0; i < rows->num_keys; i++) {
-        if (strcmp(rows->keys[i].name, key) == 0)
+    const struct tri_hf_keys *keys = &verdict->keys;
+    for (int i = 0; i < keys->num; i++) {
+        if (strcmp(keys->rows[i].name, key) == 0)
             return true;
     }
     return false;
@@ -113,15 +114,15 @@ static bool has_key(const struct verdict *verdict, const char *key)
 
 static const char *nearest_key(const struct verdict *verdict, const char *key)
 {
-    const struct tri_hf_family *rows = verdict->family->config;
+    const struct tri_hf_keys *keys = &verdict->keys;
     const char *nearest = NULL;
     int best = tri_option_near(key) + 1;
-    for (int i = 0; i < rows->num_keys; i++) {
-        int distance = tri_option_distance(key, rows->keys[i].name);
+    for (int i = 0; i < keys->num; i++) {
+        int distance = tri_option_distance(key, keys->rows[i].name);
         if (distance >= best)
             continue;
         best = distance;
-        nearest = rows->keys[i].name;
+        nearest = keys->rows[i].name;
     }
     return nearest;
 }
@@ -209,12 +210,12 @@ static tri_status explain_root(struct tri_explain_input *input, const json_t *ro
         explain_foreign(input, root, type);
         return TRI_OK;
     }
+    tri_hf_list_keys(verdict.family->config, &verdict.keys);
     verdict.record = tri_error_create();
     TRI_CHECK(verdict.record, input->err, TRI_NOMEM, "out of memory while '%s' was read",
               input->path);
-    verdict.is_read =
-        tri_hf_config_read(verdict.family->config, input->text, input->bytes, input->path,
-                           verdict.record, &verdict.config, NULL) == TRI_OK;
+    verdict.is_read = tri_hf_config_read(verdict.family->config, input->text, input->bytes,
+                                         input->path, verdict.record, &verdict.config) == TRI_OK;
     int num = tri_error_count(verdict.record);
     verdict.is_told = tri_arena_alloc(input->out->arena, (size_t)num + 1);
     json_object_foreach((json_t *)root, key, value)

@@ -6,6 +6,10 @@
 
 #include <jansson.h>
 
+/* Values of "layer_types", and keys of "rope_parameters" where layers differ. */
+#define TRI_HF_SLIDING "sliding_attention"
+#define TRI_HF_FULL    "full_attention"
+
 /* A shape option and the struct that holds it, at either level. */
 struct tri_hf_field {
     const struct tri_option *row;
@@ -19,21 +23,38 @@ const char *tri_hf_activation_name(const char *choice);
 /* "gelu, gelu_new, ..." for messages. */
 const char *tri_hf_activation_list(void);
 
-/* A new reference to root, with rope_parameters that are told apart by layer_types turned into those of the full
-   layers and rope_local_base_freq, where the family has that key. NULL: out of memory. */
-json_t *tri_hf_rope_flatten(const struct tri_hf_family *family, const json_t *root);
-/* Rotary scaling of root into config (hf_rope.c); returns the number of problems, added to err. */
-int tri_hf_rope_read(const struct tri_hf_family *family, const json_t *root, const char *name,
-                     tri_error *err, struct tri_gpt_config *config);
-/* "rope_scaling" of config, a new reference; NULL: not scaled. */
-json_t *tri_hf_rope_write(const struct tri_gpt_config *config);
+/* The row of an option other than an alias, or NULL. */
+const struct tri_hf_key *tri_hf_key_of(const struct tri_hf_keys *keys, const char *option);
+/* The row of a kind, or NULL. */
+const struct tri_hf_key *tri_hf_key_of_kind(const struct tri_hf_keys *keys,
+                                            enum tri_hf_key_kind kind);
+/* True when a and b have the same value of option. */
+bool tri_hf_same_option(const char *option, const struct tri_gpt_config *a,
+                        const struct tri_gpt_config *b);
+/* The value of a number or boolean option; a new reference. */
+json_t *tri_hf_write_field(const struct tri_gpt_config *config, const char *option);
 
-/* Sliding windows (hf_window.c): likewise; what was read is kept in extra. */
+/* A new reference to root, with rope_parameters that are told apart by layer_types turned into those of the full
+   layers and rope_local_base_freq, where the family has that key. NULL: the problem is in err. */
+json_t *tri_hf_rope_flatten(const struct tri_hf_keys *keys, const json_t *root, const char *name,
+                            tri_error *err);
+/* Rotary scaling of root into config (hf_rope.c); returns the number of problems, added to err. only_type: that
+   of the family. */
+int tri_hf_rope_read(const struct tri_hf_keys *keys, const char *only_type, const json_t *root,
+                     const char *name, tri_error *err, struct tri_gpt_config *config);
+/* True for rows of the rotary base and share, which tri_hf_rope_write() writes. */
+bool tri_hf_is_rope_key(const struct tri_hf_key *key);
+/* Sets root's keys of rotary positions in the spelling that it has, unless was (NULL: nothing) says the same as config
+   (hf_rope_write.c); not 0: out of memory. */
+int tri_hf_rope_write(const struct tri_hf_keys *keys, const struct tri_gpt_config *config,
+                      const struct tri_gpt_config *was, json_t *root);
+
+/* Sliding windows (hf_window.c): likewise. */
 bool tri_hf_is_window_key(enum tri_hf_key_kind kind);
-int tri_hf_window_read(const struct tri_hf_family *family, const json_t *root, const char *name,
-                       tri_error *err, struct tri_gpt_config *config, json_t *extra);
-/* Sets root's keys of windows unless they say already what config says; not 0: out of memory. */
-int tri_hf_window_write(const struct tri_hf_family *family, const struct tri_gpt_config *config,
+int tri_hf_window_read(const struct tri_hf_keys *keys, const json_t *root, const char *name,
+                       tri_error *err, struct tri_gpt_config *config);
+/* Sets root's keys of windows unless they say already what config says. */
+int tri_hf_window_write(const struct tri_hf_keys *keys, const struct tri_gpt_config *config,
                         json_t *root);
 
 enum tri_hf_other { TRI_HF_HARMLESS, TRI_HF_OFF, TRI_HF_CHANGES, TRI_HF_UNKNOWN };
@@ -48,7 +69,6 @@ void tri_hf_json_text(const json_t *value, char *buffer, size_t bytes);
 /* Reads text as one JSON object without duplicate keys; NULL with the problem in err. */
 json_t *tri_hf_parse(const char *text, size_t bytes, const char *name, tri_error *err);
 
-/* tri_hf_config_read() of a parsed object; *extra (may be NULL) is the caller's reference. */
+/* tri_hf_config_read() of a parsed object. */
 tri_status tri_hf_read_object(const struct tri_hf_family *family, const json_t *root,
-                              const char *name, tri_error *err, struct tri_gpt_config *config,
-                              json_t **extra);
+                              const char *name, tri_error *err, struct tri_gpt_config *config);

@@ -19,6 +19,8 @@ static const struct {
     {"gelu_new", "gelu_tanh"},
     {"gelu_pytorch_tanh", "gelu_tanh"},
     {"gelu_fast", "gelu_tanh"},
+    {"gelu_accurate", "gelu_tanh"},
+    {"gelu_python_tanh", "gelu_tanh"},
     {"silu", "silu"},
     {"swish", "silu"},
     {"relu", "relu"},
@@ -43,6 +45,7 @@ static const struct {
     {"decoder_sparse_step", {NULL}},
     {"embedding_multiplier", {"1"}},
     {"final_logit_softcapping", {NULL}},
+    {"head_dim", {NULL}},
     {"is_encoder_decoder", {"false"}},
     {"kv_lora_rank", {NULL}},
     {"layer_types", {NULL}},
@@ -58,6 +61,7 @@ static const struct {
     {"num_nextn_predict_layers", {"0"}},
     {"parallel_attn", {"false"}},
     {"partial_rotary_factor", {"1"}},
+    {"per_layer_config", {"{}"}},
     {"pruned_heads", {"{}"}},
     {"q_lora_rank", {NULL}},
     {"qk_layernorm", {"false"}},
@@ -90,6 +94,7 @@ static const char *const harmless_keys[] = {
     "classifier_dropout",
     "do_sample",
     "dtype",
+    "embd_pdrop",
     "finetuning_task",
     "gradient_checkpointing",
     "id2label",
@@ -113,6 +118,7 @@ static const char *const harmless_keys[] = {
     "sep_token_id",
     "summary_*",
     "task_specific_params",
+    "tie_last_hidden_states",
     "tokenizer_class",
     "torch_dtype",
     "torchscript",
@@ -134,6 +140,17 @@ struct tri_hf_field tri_hf_field_find(struct tri_gpt_config *config, const char 
                                       .base = &config->transformer.attention};
     TRI_ASSERT(field.row); /* a family's table names shape options only */
     return field;
+}
+
+bool tri_hf_same_option(const char *option, const struct tri_gpt_config *a,
+                        const struct tri_gpt_config *b)
+{
+    char text_a[TRI_OPTION_LONG_TEXT], text_b[TRI_OPTION_LONG_TEXT];
+    struct tri_hf_field field_a = tri_hf_field_find((struct tri_gpt_config *)a, option);
+    struct tri_hf_field field_b = tri_hf_field_find((struct tri_gpt_config *)b, option);
+    tri_option_format(field_a.row, field_a.base, text_a, sizeof(text_a));
+    tri_option_format(field_b.row, field_b.base, text_b, sizeof(text_b));
+    return strcmp(text_a, text_b) == 0;
 }
 
 const char *tri_hf_activation_choice(const char *name)

@@ -20,8 +20,9 @@ struct reader {
     tri_error *err;
     int problems;
     struct tri_gpt_config config;
-    json_t *extra;
-    char defaulted[1024]; /* "rope_theta 10000.0, mlp_bias false" */
+    struct tri_hf_keys keys;
+    bool is_set[TRI_HF_MAX_KEYS]; /* by the file or by default */
+    char defaulted[1024];         /* "rope_theta 10000.0, mlp_bias false" */
 };
 
 #define PROBLEM(reader, status, ...)                                                               \
@@ -35,12 +36,13 @@ static void reader_wrong_type(struct reader *reader, const char *key, const json
     PROBLEM(reader, TRI_INVALID, "%s: '%s' is %s; it must be %s", reader->name, key, text, wanted);
 }
 
-/* The earlier key of the table that sets the same option, or NULL. */
+/* The earlier key of the table that has set the same option, or NULL. */
 static const struct tri_hf_key *reader_twin(const struct reader *reader,
                                             const struct tri_hf_key *key)
 {
-    for (const struct tri_hf_key *other = reader->family->keys; other < key; other++)
-        if (other->option && strcmp(other->option, key->option) == 0)
+    for (const struct tri_hf_key *other = reader->keys.rows; other < key; other++)
+        if (reader->is_set[other - reader->keys.rows] && other->option &&
+            strcmp(other->option, key->option) == 0)
             return other;
     return NULL;
 }
@@ -57,6 +59,7 @@ static void reader_set(struct reader *reader, const struct tri_hf_key *key, cons
         reader->problems++;
         return;
     }
+    reader->is_set[key - reader->keys.rows] = true;
     tri_option_format(field.row, field.base, after, sizeof(after));
     if (twin && strcmp(before, after) != 0)
         PROBLEM(reader, TRI_UNSUPPORTED,
@@ -96,10 +99,9 @@ static void reader_activation(struct reader *reader, const struct tri_hf_key *ke
 {
     const char *name = json_string_value(value);
     const char *choice = name ? tri_hf_activation_choice(name) : NULL;
-    if (choice) {
+    if (choice)
         reader_set(reader, key, choice);
-        json_object_set(reader->extra, key->name, (json_t *)value); /* one of several spellings */
-    } else
+    else
         reader_wrong_type(reader, key->name, value, tri_hf_activation_list());
 }
 
@@ -119,8 +121,6 @@ static void reader_token(struct reader *reader, const struct tri_hf_key *key, co
     }
     snprintf(text, sizeof(text), "%" JSON_INTEGER_FORMAT, json_integer_value(first));
     reader_set(reader, key, text);
-    if (json_is_array(value))
-        json_object_set(reader->extra, key->name, (json_t *)value);
 }
 
 static void reader_inverse_square(struct reader *reader, const struct tri_hf_key *key,
@@ -153,10 +153,16 @@ static void reader_rope_layers(struct reader *reader, const struct tri_hf_key *k
 {
     struct tri_option_list *list = &reader->config.transformer.attention.no_rope_freq;
     const json_t *interval = json_object_get(reader->root, "no_rope_layer_interval");
-    int64_t every = json_is_integer(interval) ? json_integer_value(interval) : 4;
+    int64_t every = interval ? json_integer_value(interval) : 4;
     int64_t num = reader->config.transformer.num_layers;
-    bool is_list = json_is_array(value) && (int64_t)json_array_size(value) == num;
-    if (num < 1 || num > TRI_OPTION_MAX_ITEMS || every < 1 || (!json_is_null(value) && !is_list)) {
+    bool is_list = json_is_array(value) && (int64_t)json_array_size(value) >= num;
+    if (num < 1 || num > TRI_OPTION_MAX_ITEMS) /* the shape's check tells that */
+        return;
+    if (every < 1) {
+        reader_wrong_type(reader, "no_rope_layer_interval", interval, "a whole number above 0");
+        return;
+    }
+    if (value && !json_is_null(value) && !is_list) {
         reader_wrong_type(reader, key->name, value, "null or a list of 0 and 1 for each layer");
         return;
     }
@@ -175,6 +181,7 @@ static void reader_value(struct reader *reader, const struct tri_hf_key *key, co
     switch (key->kind) {
     case TRI_HF_FIELD:
     case TRI_HF_FIELD_OR_NULL:
+    case TRI_HF_ALIAS:
     case TRI_HF_ROPE_THETA:
         reader_field(reader, key, value);
         break;
@@ -190,17 +197,17 @@ static void reader_value(struct reader *reader, const struct tri_hf_key *key, co
     case TRI_HF_TOKEN:
         reader_token(reader, key, value);
         break;
-    case TRI_HF_ROPE_LAYERS:
-        reader_rope_layers(reader, key, value);
-        break;
     case TRI_HF_INVERSE_SQUARE:
         reader_inverse_square(reader, key, value);
         break;
     case TRI_HF_WINDOW:
     case TRI_HF_WINDOW_SWITCH:
     case TRI_HF_WINDOW_FIRST:
+    case TRI_HF_WINDOW_EVERY:
     case TRI_HF_LAYER_TYPES:
-        break; /* all together, at the end */
+    case TRI_HF_ROPE_LAYERS:
+    case TRI_HF_NONE:
+        break; /* at the end, when the number of layers is known */
     case TRI_HF_FIXED:
         reader_fixed(reader, key, value, wanted);
         break;
@@ -225,8 +232,9 @@ static const json_t *reader_rope_theta(struct reader *reader, const char *key)
             tri_hf_json_text(found, first, sizeof(first));
             tri_hf_json_text(theta, second, sizeof(second));
             PROBLEM(reader, TRI_INVALID,
-                    "%s: '%s%s' %s and '%s.%s' %s differ; leave one of them out", reader->name,
-                    found_at, key, first, objects[i], key, second);
+                    "%s: '%s%s' %s and '%s.rope_theta' %s differ; leave one of them out",
+                    reader->name, found_at, found_at[0] ? "rope_theta" : key, first, objects[i],
+                    second);
         }
         if (!found) {
             found = theta;
@@ -245,6 +253,18 @@ static void reader_note_default(struct reader *reader, const struct tri_hf_key *
                  used ? ", " : "", key->name, key->default_json);
 }
 
+/* True when the file has the field of key under another name. */
+static bool reader_has_alias(const struct reader *reader, const struct tri_hf_key *key)
+{
+    for (int i = 0; i < reader->keys.num && key->option; i++) {
+        const struct tri_hf_key *other = &reader->keys.rows[i];
+        if (other->kind == TRI_HF_ALIAS && strcmp(other->option, key->option) == 0 &&
+            json_object_get(reader->root, other->name))
+            return true;
+    }
+    return false;
+}
+
 static void reader_key(struct reader *reader, const struct tri_hf_key *key)
 {
     const json_t *value = key->kind == TRI_HF_ROPE_THETA ? reader_rope_theta(reader, key->name)
@@ -252,11 +272,13 @@ static void reader_key(struct reader *reader, const struct tri_hf_key *key)
     json_t *standard =
         key->default_json ? json_loads(key->default_json, JSON_DECODE_ANY, NULL) : NULL;
     TRI_ASSERT(standard || !key->default_json);
-    if (!value && standard)
+    bool is_elsewhere = key->kind == TRI_HF_ALIAS || reader_has_alias(reader, key);
+    if (value)
+        reader_value(reader, key, value, standard);
+    else if (standard && !is_elsewhere) {
         reader_note_default(reader, key);
-    if (value || standard)
-        reader_value(reader, key, value ? value : standard, standard);
-    else
+        reader_value(reader, key, standard, standard);
+    } else if (!is_elsewhere)
         PROBLEM(reader, TRI_INVALID, "%s: '%s' is missing; family '%s' needs it", reader->name,
                 key->name, reader->family->model_type);
     json_decref(standard);
@@ -265,11 +287,9 @@ static void reader_key(struct reader *reader, const struct tri_hf_key *key)
 static bool reader_knows(const struct reader *reader, const char *name)
 {
     if (strcmp(name, "rope_parameters") == 0 || strcmp(name, "rope_scaling") == 0)
-        for (int i = 0; i < reader->family->num_keys; i++)
-            if (reader->family->keys[i].kind == TRI_HF_ROPE_THETA)
-                return true;
-    for (int i = 0; i < reader->family->num_keys; i++)
-        if (strcmp(reader->family->keys[i].name, name) == 0)
+        return tri_hf_key_of_kind(&reader->keys, TRI_HF_ROPE_THETA) != NULL;
+    for (int i = 0; i < reader->keys.num; i++)
+        if (strcmp(reader->keys.rows[i].name, name) == 0)
             return true;
     return false;
 }
@@ -301,8 +321,6 @@ static void reader_others(struct reader *reader)
                            "%s: 'pad_token_id' %s keeps that row of the embedding from being "
                            "trained in transformers; here it is trained",
                            reader->name, text);
-        if (strcmp(key, "model_type") != 0 && strcmp(key, "architectures") != 0)
-            json_object_set(reader->extra, key, value);
     }
 }
 
@@ -320,71 +338,61 @@ static tri_status reader_finish(struct reader *reader)
     return TRI_OK;
 }
 
-static tri_status read_flat(const struct tri_hf_family *family, const json_t *root,
-                            const char *name, tri_error *err, struct tri_gpt_config *config,
-                            json_t **extra)
+/* Constants of the base first, so that the family's own go over them. */
+static void reader_constants(struct reader *reader, const struct tri_hf_family *family)
 {
-    struct reader reader = {
-        .family = family, .root = root, .name = name, .err = err, .extra = json_object()};
-    if (!reader.extra)
-        return tri_error_set(err, TRI_NOMEM, "out of memory while reading '%s'", name);
-    tri_gpt_config_set_defaults(&reader.config);
+    if (family->base)
+        reader_constants(reader, family->base);
     for (int i = 0; i < family->num_constants; i++) {
-        struct tri_hf_field field = tri_hf_field_find(&reader.config, family->constants[i].option);
-        TRI_ASSERT(tri_option_set(field.row, field.base, family->constants[i].text, name, err) ==
-                   TRI_OK);
+        struct tri_hf_field field = tri_hf_field_find(&reader->config, family->constants[i].option);
+        TRI_ASSERT(tri_option_set(field.row, field.base, family->constants[i].text, reader->name,
+                                  reader->err) == TRI_OK);
     }
-    bool is_rotary = false;
-    for (int i = 0; i < family->num_keys; i++) {
-        reader_key(&reader, &family->keys[i]);
-        is_rotary |= family->keys[i].kind == TRI_HF_ROPE_THETA;
-    }
-    if (is_rotary)
-        reader.problems += tri_hf_rope_read(family, root, name, err, &reader.config);
-    reader.problems += tri_hf_window_read(family, root, name, err, &reader.config, reader.extra);
-    reader_others(&reader);
-    tri_status status = reader_finish(&reader);
-    if (status == TRI_OK) {
-        *config = reader.config;
-        if (extra)
-            *extra = json_incref(reader.extra);
-    }
-    json_decref(reader.extra);
-    return status;
+}
+
+static void reader_keys(struct reader *reader)
+{
+    const struct tri_hf_keys *keys = &reader->keys;
+    const struct tri_hf_key *layers = tri_hf_key_of_kind(keys, TRI_HF_ROPE_LAYERS);
+    for (int i = 0; i < keys->num; i++)
+        reader_key(reader, &keys->rows[i]);
+    if (layers)
+        reader_rope_layers(reader, layers, json_object_get(reader->root, layers->name));
+    if (tri_hf_key_of_kind(keys, TRI_HF_ROPE_THETA))
+        reader->problems += tri_hf_rope_read(keys, reader->family->only_rope_type, reader->root,
+                                             reader->name, reader->err, &reader->config);
+    reader->problems +=
+        tri_hf_window_read(keys, reader->root, reader->name, reader->err, &reader->config);
 }
 
 tri_status tri_hf_read_object(const struct tri_hf_family *family, const json_t *root,
-                              const char *name, tri_error *err, struct tri_gpt_config *config,
-                              json_t **extra)
+                              const char *name, tri_error *err, struct tri_gpt_config *config)
 {
-    json_t *flat = tri_hf_rope_flatten(family, root);
-    tri_status status =
-        flat ? read_flat(family, flat, name, err, config, extra)
-             : tri_error_set(err, TRI_NOMEM, "out of memory while reading '%s'", name);
+    struct reader reader = {.family = family, .name = name, .err = err};
+    tri_hf_list_keys(family, &reader.keys);
+    json_t *flat = tri_hf_rope_flatten(&reader.keys, root, name, err);
+    if (!flat)
+        return TRI_INVALID;
+    reader.root = flat;
+    tri_gpt_config_set_defaults(&reader.config);
+    reader_constants(&reader, family);
+    reader_keys(&reader);
+    reader_others(&reader);
+    tri_status status = reader_finish(&reader);
+    if (status == TRI_OK)
+        *config = reader.config;
     json_decref(flat);
     return status;
 }
 
 tri_status tri_hf_config_read(const struct tri_hf_family *family, const char *text,
                               size_t text_bytes, const char *name, tri_error *err,
-                              struct tri_gpt_config *config, char **extra)
+                              struct tri_gpt_config *config)
 {
     json_t *root = tri_hf_parse(text, text_bytes, name, err);
     if (!root)
         return TRI_INVALID;
-    json_t *others = NULL;
-    struct tri_gpt_config made;
-    tri_status status = tri_hf_read_object(family, root, name, err, &made, &others);
+    tri_status status = tri_hf_read_object(family, root, name, err, config);
     json_decref(root);
-    TRI_TRY(status);
-    char *others_text = json_dumps(others, JSON_COMPACT | JSON_SORT_KEYS | JSON_REAL_PRECISION(17));
-    json_decref(others);
-    if (!others_text)
-        return tri_error_set(err, TRI_NOMEM, "out of memory while reading '%s'", name);
-    *config = made;
-    if (extra)
-        *extra = others_text;
-    else
-        free(others_text);
-    return TRI_OK;
+    return status;
 }

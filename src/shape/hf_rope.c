@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Scaled rotary positions of a config.json: "rope_scaling" beside rope_theta (transformers 4) or
- * "rope_parameters" with rope_theta in it (5). Written is the older form, which both read.
+ * "rope_parameters" with rope_theta in it (5).
  *
  *   rope_type   options
  *   default     none
@@ -22,6 +22,7 @@
 
 static const char *const objects[] = {"rope_parameters", "rope_scaling"};
 enum { NUM_OBJECTS = 2 };
+#define ORIGINAL "original_max_position_embeddings"
 
 struct rope_reader {
     const json_t *root;
@@ -74,14 +75,22 @@ static double rope_number(struct rope_reader *reader, const char *key, double st
     return 1;
 }
 
+/* The older models' number of positions, which stands outside in some files; there it goes before. */
 static int64_t rope_positions(struct rope_reader *reader, int64_t standard)
 {
-    double positions = rope_number(reader, "original_max_position_embeddings",
-                                   standard == TRI_UNSET ? NAN : (double)standard);
+    const json_t *outside = json_object_get(reader->root, ORIGINAL);
+    if (!rope_get(reader, ORIGINAL, NULL) && json_is_integer(outside))
+        standard = json_integer_value(outside);
+    double positions =
+        rope_number(reader, ORIGINAL, standard == TRI_UNSET ? NAN : (double)standard);
+    if (json_is_integer(outside) && json_number_value(outside) != positions)
+        PROBLEM(reader, TRI_INVALID,
+                "%s: '" ORIGINAL "' is %g outside and %g inside the rotary "
+                "settings; leave one of them out",
+                reader->name, json_number_value(outside), positions);
     if (positions == floor(positions) && positions <= 2147483647.0)
         return (int64_t)positions;
-    PROBLEM(reader, TRI_INVALID,
-            "%s: 'original_max_position_embeddings' %g is no number of positions; use a whole one",
+    PROBLEM(reader, TRI_INVALID, "%s: '" ORIGINAL "' %g is no number of positions; use a whole one",
             reader->name, positions);
     return 1;
 }
@@ -186,7 +195,7 @@ static void rope_check_object(struct rope_reader *reader, const char *where, con
 static void rope_scaling(struct rope_reader *reader, struct tri_gpt_config *config)
 {
     struct tri_attention_config *a = &config->transformer.attention;
-    const char *type = reader->type = rope_type(reader);
+    const char *type = reader->type;
     if (strcmp(type, "linear") == 0)
         a->rotary_seq_len_interpolation_factor = rope_number(reader, "factor", NAN);
     else if (strcmp(type, "dynamic") == 0)
@@ -195,13 +204,21 @@ static void rope_scaling(struct rope_reader *reader, struct tri_gpt_config *conf
         rope_llama3(reader, a);
     else if (strcmp(type, "yarn") == 0)
         rope_yarn(reader, config);
-    else if (strcmp(type, "default") != 0 && strcmp(type, "mrope") != 0)
-        PROBLEM(
-            reader, TRI_UNSUPPORTED,
-            "%s: 'rope_type' \"%s\" is not in this build; default, linear, dynamic, llama3, yarn "
-            "and mrope work",
-            reader->name, type);
     rope_sections(reader, config);
+}
+
+/* The type must be one of these, and that of the family if it has only one. */
+static void rope_check_type(struct rope_reader *reader, const char *only)
+{
+    static const char *const types[] = {"default", "linear", "dynamic", "llama3", "yarn", "mrope"};
+    bool is_known = false;
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+        is_known |= strcmp(types[i], reader->type) == 0;
+    if (!is_known || (only && strcmp(only, reader->type) != 0))
+        PROBLEM(reader, TRI_UNSUPPORTED, "%s: 'rope_type' \"%s\" is not in this build%s; %s%s",
+                reader->name, reader->type, only ? " for this family" : "",
+                only ? only : "default, linear, dynamic, llama3, yarn and mrope",
+                only ? " works" : " work");
 }
 
 /* A share of channels stands beside the type in transformers 5; the family must know it. */
@@ -221,91 +238,90 @@ static void rope_partial(struct rope_reader *reader, bool can_be_partial,
                 reader->name, where, json_number_value(share));
 }
 
-json_t *tri_hf_rope_flatten(const struct tri_hf_family *family, const json_t *root)
+bool tri_hf_is_rope_key(const struct tri_hf_key *key)
 {
-    bool has_local = false;
-    for (int i = 0; i < family->num_keys; i++)
-        has_local |= strcmp(family->keys[i].name, "rope_local_base_freq") == 0;
-    const json_t *by_type = json_object_get(root, "rope_parameters");
-    json_t *full = json_object_get(by_type, "full_attention");
-    json_t *sliding = json_object_get(by_type, "sliding_attention");
-    if (!has_local || !json_is_object(full))
-        return json_incref((json_t *)root);
-    json_t *flat = json_copy((json_t *)root);
-    json_t *base = json_object_get(sliding, "rope_theta");
-    if (flat && base)
-        json_object_set(flat, "rope_local_base_freq", base);
-    if (flat)
-        json_object_set(flat, "rope_parameters", full);
-    return flat;
+    return key->option && (strcmp(key->option, "rotary_base") == 0 ||
+                           strcmp(key->option, "rotary_base_local") == 0 ||
+                           strcmp(key->option, "rotary_percent") == 0);
 }
 
-int tri_hf_rope_read(const struct tri_hf_family *family, const json_t *root, const char *name,
-                     tri_error *err, struct tri_gpt_config *config)
+/* The settings of sliding layers may have another base, nothing else. */
+static bool rope_check_sliding(const json_t *sliding, const char *name, tri_error *err)
+{
+    const char *key;
+    json_t *value;
+    bool good = true;
+    json_object_foreach((json_t *)sliding, key, value)
+    {
+        bool is_type = strcmp(key, "rope_type") == 0 || strcmp(key, "type") == 0;
+        bool is_default =
+            is_type && json_is_string(value) && strcmp(json_string_value(value), "default") == 0;
+        char text[96];
+        if (is_default || json_is_null(value) || strcmp(key, "rope_theta") == 0)
+            continue;
+        tri_hf_json_text(value, text, sizeof(text));
+        tri_error_add(err, TRI_UNSUPPORTED,
+                      "%s: 'rope_parameters." TRI_HF_SLIDING
+                      ".%s' %s is not in this build; layers with a "
+                      "window turn by rope_type \"default\", their base is free",
+                      name, key, text);
+        good = false;
+    }
+    return good;
+}
+
+json_t *tri_hf_rope_flatten(const struct tri_hf_keys *keys, const json_t *root, const char *name,
+                            tri_error *err)
+{
+    const struct tri_hf_key *local = tri_hf_key_of(keys, "rotary_base_local");
+    const json_t *by_type = json_object_get(root, "rope_parameters");
+    json_t *full = json_object_get(by_type, TRI_HF_FULL);
+    json_t *sliding = json_object_get(by_type, TRI_HF_SLIDING);
+    json_t *base = json_object_get(sliding, "rope_theta");
+    if (!local || (!full && !sliding))
+        return json_incref((json_t *)root);
+    if (json_object_size(by_type) != (full ? 1U : 0U) + (sliding ? 1U : 0U)) {
+        tri_error_add(err, TRI_UNSUPPORTED,
+                      "%s: 'rope_parameters' has more than '" TRI_HF_FULL "' and '" TRI_HF_SLIDING
+                      "'; leave the "
+                      "rest out",
+                      name);
+        return NULL;
+    }
+    if (!rope_check_sliding(sliding, name, err))
+        return NULL;
+    json_t *flat = json_copy((json_t *)root);
+    int failed = !flat || json_object_set_new(flat, "rope_parameters",
+                                              full ? json_incref(full) : json_object());
+    if (base)
+        failed |= json_object_set(flat, local->name, base);
+    if (!failed)
+        return flat;
+    json_decref(flat);
+    tri_error_set(err, TRI_NOMEM, "out of memory while reading '%s'", name);
+    return NULL;
+}
+
+int tri_hf_rope_read(const struct tri_hf_keys *keys, const char *only_type, const json_t *root,
+                     const char *name, tri_error *err, struct tri_gpt_config *config)
 {
     struct rope_reader reader = {.root = root, .name = name, .err = err};
-    bool can_be_partial = false;
-    for (int i = 0; i < family->num_keys; i++)
-        can_be_partial |=
-            family->keys[i].option && strcmp(family->keys[i].option, "rotary_percent") == 0;
     for (int i = 0; i < NUM_OBJECTS; i++) {
         const json_t *object = json_object_get(root, objects[i]);
         char text[96];
-        if (!object || json_is_null(object))
+        if (!object || json_is_null(object) || json_is_object(object))
             continue;
         tri_hf_json_text(object, text, sizeof(text));
-        if (!json_is_object(object))
-            PROBLEM(&reader, TRI_INVALID, "%s: '%s' is %s; it must be an object or null", name,
-                    objects[i], text);
-        rope_check_object(&reader, objects[i], object);
+        PROBLEM(&reader, TRI_INVALID, "%s: '%s' is %s; it must be an object or null", name,
+                objects[i], text);
     }
+    reader.type = rope_type(&reader);
+    rope_check_type(&reader, only_type);
+    for (int i = 0; i < NUM_OBJECTS && !reader.problems; i++)
+        rope_check_object(&reader, objects[i], json_object_get(root, objects[i]));
     if (reader.problems)
         return reader.problems;
     rope_scaling(&reader, config);
-    rope_partial(&reader, can_be_partial, config);
+    rope_partial(&reader, tri_hf_key_of(keys, "rotary_percent") != NULL, config);
     return reader.problems;
-}
-
-/* Adds an object of what makes a type. */
-static json_t *write_yarn(const struct tri_attention_config *a)
-{
-    json_t *object =
-        json_pack("{ss sf sI sf sf sb}", "rope_type", "yarn", "factor", a->rotary_scaling_factor,
-                  "original_max_position_embeddings",
-                  (json_int_t)a->original_max_position_embeddings, "beta_fast", a->beta_fast,
-                  "beta_slow", a->beta_slow, "truncate", a->yarn_correction_range_round_to_int);
-    if (!isnan(a->yarn_attention_factor))
-        json_object_set_new(object, "attention_factor", json_real(a->yarn_attention_factor));
-    if (a->mscale != 0 && a->mscale_all_dim != 0) {
-        json_object_set_new(object, "mscale", json_real(a->mscale));
-        json_object_set_new(object, "mscale_all_dim", json_real(a->mscale_all_dim));
-    }
-    return object;
-}
-
-json_t *tri_hf_rope_write(const struct tri_gpt_config *config)
-{
-    const struct tri_attention_config *a = &config->transformer.attention;
-    json_t *object = NULL;
-    if (config->position_embedding_type == TRI_POSITION_YARN)
-        object = write_yarn(a);
-    else if (!isnan(a->rotary_seq_len_interpolation_factor))
-        object = json_pack("{ss sf}", "rope_type", "linear", "factor",
-                           a->rotary_seq_len_interpolation_factor);
-    else if (!isnan(a->rope_dynamic_factor))
-        object = json_pack("{ss sf}", "rope_type", "dynamic", "factor", a->rope_dynamic_factor);
-    else if (a->use_rope_scaling)
-        object =
-            json_pack("{ss sf sf sf sI}", "rope_type", "llama3", "factor", a->rope_scaling_factor,
-                      "low_freq_factor", a->rope_low_freq_factor, "high_freq_factor",
-                      a->rope_high_freq_factor, "original_max_position_embeddings",
-                      (json_int_t)a->original_max_position_embeddings);
-    const int64_t *sections = a->mrope_section.value;
-    if (config->position_embedding_type == TRI_POSITION_MROPE && a->mrope_section.num == 3) {
-        object = object ? object : json_pack("{ss}", "rope_type", "default");
-        json_object_set_new(object, "mrope_section",
-                            json_pack("[III]", (json_int_t)sections[0], (json_int_t)sections[1],
-                                      (json_int_t)sections[2]));
-    }
-    return object;
 }

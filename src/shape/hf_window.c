@@ -6,10 +6,12 @@
  *   TRI_HF_WINDOW         "sliding_window": keys, or null
  *   TRI_HF_WINDOW_SWITCH  "use_sliding_window": off, the window is only a number
  *   TRI_HF_WINDOW_FIRST   "max_window_layers": layers before it are without, where no list says else
+ *   TRI_HF_WINDOW_EVERY   "sliding_window_pattern": every so many-th layer is without, where no list says else
  *   TRI_HF_LAYER_TYPES    "layer_types": "sliding_attention" or "full_attention" for each layer; its
- *                         default_json "n" means: every n-th layer is full where no list is given
+ *                         default_json "n" means: every n-th layer is full where nothing is given
  *
- * What was read is kept and written again where it still says what the options say.
+ * Where a family has layers that do not turn by positions (TRI_HF_ROPE_LAYERS), those alone slide if no list
+ * says else.
  */
 #include "shape/hf_inner.h"
 
@@ -18,29 +20,17 @@
 #include <stdio.h>
 #include <string.h>
 
-#define SLIDING "sliding_attention"
-#define FULL    "full_attention"
-
-static const struct tri_hf_key *window_key(const struct tri_hf_family *family,
-                                           enum tri_hf_key_kind kind)
-{
-    for (int i = 0; i < family->num_keys; i++)
-        if (family->keys[i].kind == kind)
-            return &family->keys[i];
-    return NULL;
-}
-
 bool tri_hf_is_window_key(enum tri_hf_key_kind kind)
 {
     return kind == TRI_HF_WINDOW || kind == TRI_HF_WINDOW_SWITCH || kind == TRI_HF_WINDOW_FIRST ||
-           kind == TRI_HF_LAYER_TYPES;
+           kind == TRI_HF_WINDOW_EVERY || kind == TRI_HF_LAYER_TYPES;
 }
 
-/* The value of the family's key of a kind, its default where absent; a new reference, NULL: no such key. */
-static json_t *window_value(const struct tri_hf_family *family, const json_t *root,
+/* The value of the key of a kind, its default where absent; a new reference, NULL: no such key. */
+static json_t *window_value(const struct tri_hf_keys *keys, const json_t *root,
                             enum tri_hf_key_kind kind)
 {
-    const struct tri_hf_key *key = window_key(family, kind);
+    const struct tri_hf_key *key = tri_hf_key_of_kind(keys, kind);
     json_t *value = key ? json_object_get(root, key->name) : NULL;
     if (value)
         return json_incref(value);
@@ -52,51 +42,83 @@ struct window {
     struct tri_option_list layers;
 };
 
-/* layers[i] = 1 where layer i slides; types is the list, a number, or null. False: neither. */
-static bool window_layers(struct window *window, const json_t *types, int64_t first,
-                          int64_t num_layers)
+/* What root says, each value an own reference or NULL. */
+struct window_values {
+    json_t *keys, *is_on, *first, *every, *types;
+};
+
+static bool is_null(const json_t *value)
 {
-    struct tri_option_list *list = &window->layers;
-    int64_t every = json_is_integer(types) ? json_integer_value(types) : 0;
-    bool is_list = json_is_array(types);
-    if (num_layers > TRI_OPTION_MAX_ITEMS ||
-        (is_list && (int64_t)json_array_size(types) != num_layers))
-        return false;
-    list->num = num_layers;
-    for (int64_t i = 0; i < num_layers; i++) {
-        const char *type = json_string_value(json_array_get(types, (size_t)i));
-        if (is_list && (!type || (strcmp(type, SLIDING) != 0 && strcmp(type, FULL) != 0)))
-            return false;
-        list->value[i] = is_list     ? strcmp(type, SLIDING) == 0
-                         : every > 0 ? (i + 1) % every != 0
-                                     : i >= first;
-    }
-    return true;
+    return !value || json_is_null(value);
 }
 
-/* Reads the keys of root. Returns the name of the key that is wrong, NULL: none. */
-static const char *window_read(const struct tri_hf_family *family, const json_t *root,
-                               int64_t num_layers, struct window *window)
+/* True when layer i slides; list is layer_types or NULL. */
+static bool window_slides(const struct window_values *values, const json_t *list, int64_t i)
 {
-    json_t *keys = window_value(family, root, TRI_HF_WINDOW);
-    json_t *is_on = window_value(family, root, TRI_HF_WINDOW_SWITCH);
-    json_t *first = window_value(family, root, TRI_HF_WINDOW_FIRST);
-    json_t *types = window_value(family, root, TRI_HF_LAYER_TYPES);
-    const char *wrong = NULL;
-    bool no_keys = !keys || json_is_null(keys) || (is_on && !json_is_true(is_on));
-    *window = (struct window){.keys = no_keys ? 0 : json_integer_value(keys)};
-    if (!no_keys && (!json_is_integer(keys) || window->keys < 1))
-        wrong = window_key(family, TRI_HF_WINDOW)->name;
-    else if (is_on && !json_is_boolean(is_on))
-        wrong = window_key(family, TRI_HF_WINDOW_SWITCH)->name;
-    else if (first && !json_is_integer(first))
-        wrong = window_key(family, TRI_HF_WINDOW_FIRST)->name;
-    else if (!window_layers(window, types, first ? json_integer_value(first) : 0, num_layers))
-        wrong = window_key(family, TRI_HF_LAYER_TYPES) ? "layer_types" : "num_hidden_layers";
-    json_decref(keys);
-    json_decref(is_on);
-    json_decref(first);
-    json_decref(types);
+    int64_t every = json_integer_value(is_null(values->every) ? values->types : values->every);
+    if (list)
+        return strcmp(json_string_value(json_array_get(list, (size_t)i)), TRI_HF_SLIDING) == 0;
+    return every > 0 ? (i + 1) % every != 0 : i >= json_integer_value(values->first);
+}
+
+static bool is_type_list(const json_t *list, int64_t num_layers)
+{
+    size_t i;
+    json_t *item;
+    json_array_foreach(list, i, item)
+    {
+        const char *type = json_string_value(item);
+        if (!type || (strcmp(type, TRI_HF_SLIDING) != 0 && strcmp(type, TRI_HF_FULL) != 0))
+            return false;
+    }
+    return (int64_t)json_array_size(list) == num_layers;
+}
+
+/* Returns the kind of the key that is wrong, TRI_HF_NONE: none. */
+static enum tri_hf_key_kind window_find_wrong(const struct window_values *values,
+                                              int64_t num_layers)
+{
+    const json_t *keys = values->keys, *every = values->every, *types = values->types;
+    bool is_used = !is_null(keys) && (!values->is_on || json_is_true(values->is_on));
+    if (is_used && (!json_is_integer(keys) || json_integer_value(keys) < 1))
+        return TRI_HF_WINDOW;
+    if (values->is_on && !json_is_boolean(values->is_on))
+        return TRI_HF_WINDOW_SWITCH;
+    if (values->first && !json_is_integer(values->first))
+        return TRI_HF_WINDOW_FIRST;
+    if (!is_null(every) && (!json_is_integer(every) || json_integer_value(every) < 1))
+        return TRI_HF_WINDOW_EVERY;
+    if (!is_null(types) && !json_is_integer(types) && !is_type_list(types, num_layers))
+        return TRI_HF_LAYER_TYPES;
+    return TRI_HF_NONE;
+}
+
+/* Reads the keys of root into window. Returns the kind of the key that is wrong, TRI_HF_NONE: none. */
+static enum tri_hf_key_kind window_read(const struct tri_hf_keys *keys, const json_t *root,
+                                        const struct tri_gpt_config *config, struct window *window)
+{
+    struct window_values values = {
+        .keys = window_value(keys, root, TRI_HF_WINDOW),
+        .is_on = window_value(keys, root, TRI_HF_WINDOW_SWITCH),
+        .first = window_value(keys, root, TRI_HF_WINDOW_FIRST),
+        .every = window_value(keys, root, TRI_HF_WINDOW_EVERY),
+        .types = window_value(keys, root, TRI_HF_LAYER_TYPES),
+    };
+    int64_t num_layers = config->transformer.num_layers;
+    enum tri_hf_key_kind wrong = window_find_wrong(&values, num_layers);
+    const json_t *list = json_is_array(values.types) ? values.types : NULL;
+    bool only_still = !list && tri_hf_key_of_kind(keys, TRI_HF_ROPE_LAYERS);
+    *window = (struct window){.layers.num = num_layers};
+    if (!is_null(values.keys) && (!values.is_on || json_is_true(values.is_on)))
+        window->keys = json_integer_value(values.keys);
+    for (int64_t i = 0; i < num_layers && wrong == TRI_HF_NONE; i++)
+        window->layers.value[i] =
+            window_slides(&values, list, i) && !(only_still && tri_layer_turns(config, i));
+    json_decref(values.keys);
+    json_decref(values.is_on);
+    json_decref(values.first);
+    json_decref(values.every);
+    json_decref(values.types);
     return wrong;
 }
 
@@ -109,28 +131,31 @@ static bool window_contradicts(const struct window *window, const json_t *root)
     return window->keys == 0 && sliding > 0 && json_is_array(json_object_get(root, "layer_types"));
 }
 
-int tri_hf_window_read(const struct tri_hf_family *family, const json_t *root, const char *name,
-                       tri_error *err, struct tri_gpt_config *config, json_t *extra)
+int tri_hf_window_read(const struct tri_hf_keys *keys, const json_t *root, const char *name,
+                       tri_error *err, struct tri_gpt_config *config)
 {
     struct tri_attention_config *a = &config->transformer.attention;
+    int64_t num_layers = config->transformer.num_layers;
     struct window window;
-    if (!window_key(family, TRI_HF_WINDOW) || config->transformer.num_layers < 1)
+    if (!tri_hf_key_of_kind(keys, TRI_HF_WINDOW) || num_layers < 1 ||
+        num_layers > TRI_OPTION_MAX_ITEMS)
         return 0;
-    const char *wrong = window_read(family, root, config->transformer.num_layers, &window);
-    if (wrong) {
-        char text[96] = "absent";
-        if (json_object_get(root, wrong))
-            tri_hf_json_text(json_object_get(root, wrong), text, sizeof(text));
+    enum tri_hf_key_kind wrong = window_read(keys, root, config, &window);
+    if (wrong != TRI_HF_NONE) {
+        char text[96];
+        const char *key = tri_hf_key_of_kind(keys, wrong)->name;
+        tri_hf_json_text(json_object_get(root, key), text, sizeof(text));
         tri_error_add(err, TRI_INVALID,
                       "%s: '%s' is %s; windows need a number of keys (1 or more) or null, and "
-                      "\"" SLIDING "\" or \"" FULL "\" for each of %lld layers",
-                      name, wrong, text, (long long)config->transformer.num_layers);
+                      "\"" TRI_HF_SLIDING "\" or \"" TRI_HF_FULL "\" for each of %lld layers",
+                      name, key, text, (long long)num_layers);
         return 1;
     }
     if (window_contradicts(&window, root)) {
         tri_error_add(err, TRI_INVALID,
-                      "%s: 'layer_types' has \"" SLIDING "\", but 'sliding_window' is off; give a "
-                      "number of keys, or make every layer \"" FULL "\"",
+                      "%s: 'layer_types' has \"" TRI_HF_SLIDING
+                      "\", but 'sliding_window' is off; give a "
+                      "number of keys, or make every layer \"" TRI_HF_FULL "\"",
                       name);
         return 1;
     }
@@ -143,55 +168,55 @@ int tri_hf_window_read(const struct tri_hf_family *family, const json_t *root, c
         a->window_attn_skip_freq.num = 0;
         a->window_size.num *= window.layers.value[0] != 0;
     }
-    for (int i = 0; i < family->num_keys; i++) {
-        json_t *value = json_object_get(root, family->keys[i].name);
-        if (tri_hf_is_window_key(family->keys[i].kind) && value)
-            json_object_set(extra, family->keys[i].name, value);
-    }
     return 0;
 }
 
 /* True when root's keys mean what config says. */
-static bool window_agrees(const struct tri_hf_family *family, const struct tri_gpt_config *config,
+static bool window_agrees(const struct tri_hf_keys *keys, const struct tri_gpt_config *config,
                           const json_t *root)
 {
     struct window window;
-    int64_t num_layers = config->transformer.num_layers;
-    if (window_read(family, root, num_layers, &window) || window_contradicts(&window, root))
+    if (window_read(keys, root, config, &window) != TRI_HF_NONE ||
+        window_contradicts(&window, root))
         return false;
-    for (int64_t i = 0; i < num_layers; i++)
+    for (int64_t i = 0; i < window.layers.num; i++)
         if (tri_layer_window(config, i) != (window.layers.value[i] ? window.keys : 0))
             return false;
     return true;
 }
 
-static int window_set(const struct tri_hf_family *family, enum tri_hf_key_kind kind, json_t *root,
+static int window_set(const struct tri_hf_keys *keys, enum tri_hf_key_kind kind, json_t *root,
                       json_t *value)
 {
-    const struct tri_hf_key *key = window_key(family, kind);
+    const struct tri_hf_key *key = tri_hf_key_of_kind(keys, kind);
     if (key)
         return json_object_set_new(root, key->name, value);
     json_decref(value);
     return 0;
 }
 
-int tri_hf_window_write(const struct tri_hf_family *family, const struct tri_gpt_config *config,
+int tri_hf_window_write(const struct tri_hf_keys *keys, const struct tri_gpt_config *config,
                         json_t *root)
 {
-    int64_t num_layers = config->transformer.num_layers, keys = 0, first = num_layers;
-    if (!window_key(family, TRI_HF_WINDOW) || window_agrees(family, config, root))
+    int64_t num_layers = config->transformer.num_layers, width = 0, first = num_layers;
+    const struct tri_hf_key *every = tri_hf_key_of_kind(keys, TRI_HF_WINDOW_EVERY);
+    if (!tri_hf_key_of_kind(keys, TRI_HF_WINDOW) || num_layers > TRI_OPTION_MAX_ITEMS ||
+        window_agrees(keys, config, root))
         return 0;
     json_t *types = json_array();
     for (int64_t i = num_layers - 1; i >= 0; i--) {
         int64_t window = tri_layer_window(config, i);
-        keys = window > 0 ? window : keys;
+        width = window > 0 ? window : width;
         first = window > 0 ? i : first;
     }
     for (int64_t i = 0; i < num_layers; i++)
-        json_array_append_new(types, json_string(tri_layer_window(config, i) > 0 ? SLIDING : FULL));
-    int failed = window_set(family, TRI_HF_LAYER_TYPES, root, types);
-    failed |= window_set(family, TRI_HF_WINDOW_SWITCH, root, json_boolean(keys > 0));
-    failed |= window_set(family, TRI_HF_WINDOW_FIRST, root, json_integer(first));
-    failed |= window_set(family, TRI_HF_WINDOW, root, keys > 0 ? json_integer(keys) : json_null());
+        json_array_append_new(
+            types, json_string(tri_layer_window(config, i) > 0 ? TRI_HF_SLIDING : TRI_HF_FULL));
+    if (every)
+        json_object_del(root, every->name); /* the list goes before it */
+    int failed = window_set(keys, TRI_HF_LAYER_TYPES, root, types);
+    failed |= window_set(keys, TRI_HF_WINDOW_SWITCH, root, json_boolean(width > 0));
+    failed |= window_set(keys, TRI_HF_WINDOW_FIRST, root, json_integer(first));
+    failed |= window_set(keys, TRI_HF_WINDOW, root, width > 0 ? json_integer(width) : json_null());
     return failed;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gpt_config to config.json. What is written is read back and compared: a shape that a family cannot say
- * is refused instead of saved as another one.
+ * gpt_config to config.json: what the model came from, with the keys set anew that are no longer true. What
+ * is written is read back and compared: a shape that a family cannot say is refused instead of saved as another
+ * one.
  */
 #include "shape/hf_inner.h"
 
@@ -49,14 +50,14 @@ static bool is_listed(const char *const *list, const char *name)
     return false;
 }
 
-/* The value of a number or boolean option; a new reference. */
-static json_t *write_field(const struct tri_hf_field *field)
+json_t *tri_hf_write_field(const struct tri_gpt_config *config, const char *option)
 {
-    const char *at = (const char *)field->base + field->row->offset;
+    struct tri_hf_field field = tri_hf_field_find((struct tri_gpt_config *)config, option);
+    const char *at = (const char *)field.base + field.row->offset;
     int64_t whole;
     double real;
     bool flag;
-    switch (field->row->type) {
+    switch (field.row->type) {
     case TRI_OPTION_INT:
         memcpy(&whole, at, sizeof(whole));
         return whole == TRI_UNSET ? json_null() : json_integer(whole);
@@ -106,82 +107,118 @@ static json_t *write_rope_layers(const struct tri_gpt_config *config)
     return list;
 }
 
-/* The name of a nonlinearity, as it was spelled before if that still says the same. */
-static json_t *write_activation(const char *choice, const json_t *before)
+/* transformers' name of config's nonlinearity. */
+static json_t *write_activation(const struct tri_gpt_config *config, const char *option)
 {
-    const char *name = json_string_value(before);
-    const char *same = name ? tri_hf_activation_choice(name) : NULL;
-    bool is_same = same && strcmp(same, choice) == 0;
-    return json_string(is_same ? name : tri_hf_activation_name(choice));
+    struct tri_hf_field field = tri_hf_field_find((struct tri_gpt_config *)config, option);
+    char choice[TRI_OPTION_TEXT];
+    tri_option_format(field.row, field.base, choice, sizeof(choice));
+    return json_string(tri_hf_activation_name(choice));
 }
 
-/* The value of key for config; a new reference. before is what the extra keys hold under its name. */
-static json_t *write_key(const struct tri_hf_key *key, struct tri_gpt_config *config,
-                         const json_t *before)
+static bool is_null_default(const struct tri_hf_key *key)
 {
-    struct tri_hf_field field = {.row = NULL};
-    if (key->option)
-        field = tri_hf_field_find(config, key->option);
-    char choice[TRI_OPTION_TEXT];
+    return key->default_json && strcmp(key->default_json, "null") == 0;
+}
+
+/* The value of key for config; a new reference. */
+static json_t *write_key(const struct tri_hf_key *key, const struct tri_gpt_config *config)
+{
     json_t *value = NULL;
     switch (key->kind) {
     case TRI_HF_FIELD_OR_NULL:
-        if (field.row->type == TRI_OPTION_INT && is_derived(config, key->option))
+        if (is_null_default(key) && is_derived(config, key->option))
             return json_null();
-        return write_field(&field);
+        return tri_hf_write_field(config, key->option);
     case TRI_HF_FIELD:
-    case TRI_HF_ROPE_THETA:
-        return write_field(&field);
+    case TRI_HF_ALIAS:
+    case TRI_HF_TOKEN:
+        return tri_hf_write_field(config, key->option);
     case TRI_HF_NOT:
-        value = write_field(&field);
+        value = tri_hf_write_field(config, key->option);
         return json_is_true(value) ? json_false() : json_true();
     case TRI_HF_ACTIVATION:
-        tri_option_format(field.row, field.base, choice, sizeof(choice));
-        return write_activation(choice, before);
-    case TRI_HF_TOKEN:
-        value = write_field(&field);
-        if (json_is_array(before) && json_equal(json_array_get(before, 0), value)) {
-            json_decref(value);
-            value = json_copy((json_t *)before);
-        }
-        return value;
+        return write_activation(config, key->option);
     case TRI_HF_ROPE_LAYERS:
         return write_rope_layers(config);
     case TRI_HF_INVERSE_SQUARE:
         return write_inverse_square(tri_softmax_scale(config));
+    case TRI_HF_FIXED:
+        return json_loads(key->default_json, JSON_DECODE_ANY, NULL);
+    case TRI_HF_ROPE_THETA:
     case TRI_HF_WINDOW:
     case TRI_HF_WINDOW_SWITCH:
     case TRI_HF_WINDOW_FIRST:
+    case TRI_HF_WINDOW_EVERY:
     case TRI_HF_LAYER_TYPES:
-        break;
-    case TRI_HF_FIXED:
-        return json_loads(key->default_json, JSON_DECODE_ANY, NULL);
+    case TRI_HF_NONE:
+        break; /* in hf_rope_write.c and hf_window.c */
     }
     return NULL;
 }
 
-/* The whole object; NULL when out of memory or extra is no JSON object. */
-static json_t *write_object(const struct tri_hf_family *family, struct tri_gpt_config *config,
-                            const char *dtype, const char *extra)
+/* True for keys that write_keys() sets itself. */
+static bool is_own(const struct tri_hf_key *key)
 {
-    json_t *root = json_loads(extra ? extra : "{}", 0, NULL);
-    if (!json_is_object(root)) {
-        json_decref(root);
-        return NULL;
-    }
+    return !tri_hf_is_rope_key(key) && !tri_hf_is_window_key(key->kind);
+}
+
+/* Sets the keys of root that do not say what config says; was is what root says, NULL: nothing yet. */
+static int write_keys(const struct tri_hf_keys *keys, const struct tri_gpt_config *config,
+                      const struct tri_gpt_config *was, json_t *root)
+{
     int failed = 0;
-    for (int i = 0; i < family->num_keys; i++) {
-        const struct tri_hf_key *key = &family->keys[i];
-        json_t *before = json_object_get(root, key->name);
-        json_t *scaling = key->kind == TRI_HF_ROPE_THETA ? tri_hf_rope_write(config) : NULL;
-        if (scaling)
-            failed |= json_object_set_new(root, "rope_scaling", scaling);
-        if (!tri_hf_is_window_key(key->kind))
-            failed |= json_object_set_new(root, key->name, write_key(key, config, before));
+    for (int i = 0; i < keys->num; i++) {
+        const struct tri_hf_key *key = &keys->rows[i];
+        bool is_true = was && (!key->option || tri_hf_same_option(key->option, was, config));
+        bool is_wanted = key->kind != TRI_HF_ALIAS || json_object_get(root, key->name);
+        if (is_own(key) && is_wanted && !is_true)
+            failed |= json_object_set_new(root, key->name, write_key(key, config));
     }
-    failed |= tri_hf_window_write(family, config, root);
-    const char *dtype_key = json_object_get(root, "dtype") ? "dtype" : "torch_dtype";
-    failed |= json_object_set_new(root, dtype_key, json_string(dtype));
+    failed |= tri_hf_rope_write(keys, config, was, root);
+    return failed | tri_hf_window_write(keys, config, root);
+}
+
+/* The type of the weights in whichever of its two names root has; where it has none, the type is float32. */
+static int write_dtype(const char *dtype, bool is_new, json_t *root)
+{
+    bool has_new = json_object_get(root, "dtype"), has_old = json_object_get(root, "torch_dtype");
+    int failed = 0;
+    if (has_new)
+        failed |= json_object_set_new(root, "dtype", json_string(dtype));
+    if (has_old || (!has_new && (is_new || strcmp(dtype, "float32") != 0)))
+        failed |= json_object_set_new(root, "torch_dtype", json_string(dtype));
+    return failed;
+}
+
+/* The object of original and what it says, in *was; NULL when it is none of this family. */
+static json_t *write_original(const struct tri_hf_family *family, const char *original,
+                              struct tri_gpt_config *was)
+{
+    json_t *root = original ? json_loads(original, 0, NULL) : NULL;
+    const char *type = json_string_value(json_object_get(root, "model_type"));
+    tri_error *unused = tri_error_create(); /* it was read before */
+    bool good = root && (!type || strcmp(type, family->model_type) == 0) &&
+                tri_hf_read_object(family, root, "", unused, was) == TRI_OK;
+    tri_error_destroy(&unused);
+    if (good)
+        return root;
+    json_decref(root);
+    return NULL;
+}
+
+/* The whole object; NULL when out of memory. */
+static json_t *write_object(const struct tri_hf_family *family, const struct tri_gpt_config *config,
+                            const char *dtype, const char *original)
+{
+    struct tri_gpt_config was;
+    struct tri_hf_keys keys;
+    json_t *root = write_original(family, original, &was);
+    bool is_new = !root;
+    root = is_new ? json_object() : root;
+    tri_hf_list_keys(family, &keys);
+    int failed = write_keys(&keys, config, is_new ? NULL : &was, root);
+    failed |= write_dtype(dtype, is_new, root);
     failed |= json_object_set_new(root, "model_type", json_string(family->model_type));
     failed |= json_object_set_new(root, "architectures", json_pack("[s]", family->architecture));
     if (failed) {
@@ -231,7 +268,7 @@ static tri_status write_compare(const struct tri_hf_family *family,
 {
     struct tri_gpt_config wanted = *config, got;
     tri_error *inner = tri_error_create(); /* notes about defaults are of no interest here */
-    tri_status status = tri_hf_read_object(family, root, "config.json", inner, &got, NULL);
+    tri_status status = tri_hf_read_object(family, root, "config.json", inner, &got);
     if (status != TRI_OK)
         tri_error_append(err, inner);
     tri_error_destroy(&inner);
@@ -263,14 +300,11 @@ static char *write_text(const json_t *root)
 
 tri_status tri_hf_config_write(const struct tri_hf_family *family,
                                const struct tri_gpt_config *config, const char *dtype,
-                               const char *extra, tri_error *err, char **text)
+                               const char *original, tri_error *err, char **text)
 {
-    struct tri_gpt_config copy = *config;
-    json_t *root = write_object(family, &copy, dtype, extra);
+    json_t *root = write_object(family, config, dtype, original);
     if (!root)
-        return tri_error_set(err, TRI_INVALID,
-                             "cannot make config.json: the keys kept from the original are no JSON "
-                             "object, or memory is short");
+        return tri_error_set(err, TRI_NOMEM, "out of memory while making config.json");
     tri_status status = write_compare(family, config, root, err);
     char *body = status == TRI_OK ? write_text(root) : NULL;
     json_decref(root);

@@ -23,7 +23,10 @@
 TRI_FAMILIES(TRI_FAMILY_DECLARE)
 #undef TRI_FAMILY_DECLARE
 
-/* File tensors that several families share. */
-enum { TRI_NUM_LLAMA_TENSORS = 21, TRI_NUM_GEMMA_TENSORS = 20 };
-extern const struct tri_file_tensor tri_llama_tensors[TRI_NUM_LLAMA_TENSORS];
-extern const struct tri_file_tensor tri_gemma_tensors[TRI_NUM_GEMMA_TENSORS];
+/* What families that are like others refer to. */
+extern const struct tri_hf_family tri_hf_llama, tri_hf_qwen2, tri_hf_gemma2;
+extern const struct tri_family_files tri_llama_files, tri_gemma2_files;
+
+/* A table and its number of rows, which no initialiser can say of itself: .keys and .num_keys. */
+#define TRI_FAMILY_ROWS(table)                                                                     \
+    .table = (table), .num_##table = (int)(sizeof(table) / sizeof((table)[0]))

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 static tri_status family_read_text(const char *text, size_t bytes, const char *name, tri_error *err,
-                                   struct tri_gpt_config *config, char **extra)
+                                   struct tri_gpt_config *config)
 {
     char type[64];
     TRI_TRY(tri_hf_config_model_type(text, bytes, name, err, type, sizeof(type)));
@@ -15,26 +15,25 @@ static tri_status family_read_text(const char *text, size_t bytes, const char *n
         return tri_error_add(err, TRI_UNSUPPORTED,
                              "%s: 'model_type' \"%s\" is not in this build; use %s", name, type,
                              tri_family_list());
-    return tri_hf_config_read(family->config, text, bytes, name, err, config, extra);
+    return tri_hf_config_read(family->config, text, bytes, name, err, config);
 }
 
-tri_status tri_gpt_config_read_hf(const char *path, tri_error *err, struct tri_gpt_config *config,
-                                  char **extra)
+tri_status tri_gpt_config_read_hf(const char *path, tri_error *err, struct tri_gpt_config *config)
 {
     char *text;
     size_t bytes;
     TRI_TRY(tri_hf_config_load(path, err, &text, &bytes));
-    tri_status status = family_read_text(text, bytes, path, err, config, extra);
+    tri_status status = family_read_text(text, bytes, path, err, config);
     free(text);
     return status;
 }
 
 tri_status tri_gpt_config_write_hf(const struct tri_gpt_config *config, const char *dtype,
-                                   const char *extra, tri_error *err, char **text)
+                                   const char *original, tri_error *err, char **text)
 {
     const struct tri_family *family = tri_family_find(config->family);
     TRI_CHECK(family, err, TRI_UNSUPPORTED,
               "cannot write config.json: family '%s' is not in this build; use %s", config->family,
               tri_family_list());
-    return tri_hf_config_write(family->config, config, dtype, extra, err, text);
+    return tri_hf_config_write(family->config, config, dtype, original, err, text);
 }

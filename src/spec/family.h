@@ -25,16 +25,20 @@ struct tri_file_tensor {
     bool transposed; /* the file holds [in, out] where the parameter is [out, in] */
 };
 
-struct tri_family {
-    const char *name; /* "llama" */
-    const struct tri_hf_family
-        *config; /* config.json: model_type, architectures, keys (shape/hf_config.h) */
+/* What the weight files of a family, or of several, hold. */
+struct tri_family_files {
     const struct tri_file_tensor *tensors;
     int num_tensors;
     const char *prefix; /* may be missing from every name of a file: "transformer." */
-    const char *const
-        *ignored; /* NULL-ended patterns of file tensors that are no parameters; "{}" is a
-                                             layer number: "h.{}.attn.bias" (without prefix) */
+    /* NULL, or NULL-ended patterns of file tensors that are no parameters; "{}" is a layer number:
+       "h.{}.attn.bias" (without prefix) */
+    const char *const *ignored;
+};
+
+struct tri_family {
+    const char *name;                   /* "llama" */
+    const struct tri_hf_family *config; /* model_type, architecture, keys (shape/hf_config.h) */
+    const struct tri_family_files *files;
 };
 
 /* By name or by config.json's model_type; NULL if unknown. */
@@ -45,10 +49,8 @@ const char *tri_family_list(void);
 const struct tri_family *tri_family_get(int i);
 
 /* Reads the config.json that path is or holds, by the family that it names: config is resolved and checked,
-   its family set. Every problem is added to err; notes say which values are defaults. *extra, if not NULL,
-   becomes the keys that do not concern the shape, for writing them back; the caller's to free(). */
-tri_status tri_gpt_config_read_hf(const char *path, tri_error *err, struct tri_gpt_config *config,
-                                  char **extra);
+   its family set. Every problem is added to err; notes say which values are defaults. */
+tri_status tri_gpt_config_read_hf(const char *path, tri_error *err, struct tri_gpt_config *config);
 /* The text of config.json for config; see tri_hf_config_write(). */
 tri_status tri_gpt_config_write_hf(const struct tri_gpt_config *config, const char *dtype,
-                                   const char *extra, tri_error *err, char **text);
+                                   const char *original, tri_error *err, char **text);

@@ -12,45 +12,73 @@ static const struct tri_hf_key keys[] = {
     {"intermediate_size", TRI_HF_FIELD, "ffn_hidden_size", "9216"},
     {"num_hidden_layers", TRI_HF_FIELD, "num_layers", "26"},
     {"num_attention_heads", TRI_HF_FIELD, "num_attention_heads", "8"},
-    {"num_key_value_heads", TRI_HF_FIELD, "num_query_groups", "4"},
+    {"num_key_value_heads", TRI_HF_FIELD_OR_NULL, "num_query_groups", "4"},
     {"head_dim", TRI_HF_FIELD, "kv_channels", "256"},
+    {"hidden_act", TRI_HF_NONE, NULL, NULL},
     {"hidden_activation", TRI_HF_ACTIVATION, "activation_func", "\"gelu_pytorch_tanh\""},
-    {"initializer_range", TRI_HF_FIELD, "init_method_std", "0.02"},
-    {"rms_norm_eps", TRI_HF_FIELD, "layernorm_epsilon", "1e-6"},
-    {"rope_theta", TRI_HF_ROPE_THETA, "rotary_base", "10000.0"},
     {"query_pre_attn_scalar", TRI_HF_INVERSE_SQUARE, "softmax_scale", "256"},
     {"attn_logit_softcapping", TRI_HF_FIELD_OR_NULL, "attn_logit_softcapping", "50.0"},
     {"final_logit_softcapping", TRI_HF_FIELD_OR_NULL, "final_logit_softcapping", "30.0"},
     {"sliding_window", TRI_HF_WINDOW, NULL, "4096"},
     {"layer_types", TRI_HF_LAYER_TYPES, NULL, "2"},
-    {"attention_bias", TRI_HF_FIELD, "add_qkv_bias", "false"},
-    {"attention_bias", TRI_HF_FIELD, "add_proj_bias", "false"},
-    {"attention_dropout", TRI_HF_FIELD, "attention_dropout", "0.0"},
     {"tie_word_embeddings", TRI_HF_NOT, "untie_embeddings_and_output_weights", "true"},
     {"bos_token_id", TRI_HF_TOKEN, "bos_token_id", "2"},
     {"eos_token_id", TRI_HF_TOKEN, "eos_token_id", "1"},
+    {"mlp_bias", TRI_HF_NONE, NULL, NULL},
 };
 
 static const struct tri_hf_constant constants[] = {
-    {"normalization", "RMSNorm"},        {"layernorm_zero_centered_gamma", "true"},
-    {"norm_position", "sandwich"},       {"multiply_embedding_by_sqrt_hidden", "true"},
-    {"position_embedding_type", "rope"}, {"gated_linear_unit", "true"},
-    {"add_bias_linear", "false"},        {"hidden_dropout", "0"},
+    {"layernorm_zero_centered_gamma", "true"},
+    {"norm_position", "sandwich"},
+    {"multiply_embedding_by_sqrt_hidden", "true"},
 };
 
-static const struct tri_hf_family config = {
+const struct tri_hf_family tri_hf_gemma2 = {
+    .base = &tri_hf_llama,
     .model_type = "gemma2",
     .architecture = "Gemma2ForCausalLM",
-    .keys = keys,
-    .num_keys = sizeof(keys) / sizeof(keys[0]),
-    .constants = constants,
-    .num_constants = sizeof(constants) / sizeof(constants[0]),
+    TRI_FAMILY_ROWS(keys),
+    TRI_FAMILY_ROWS(constants),
+};
+
+#define FILE_LAYER "model.layers.{}."
+#define LAYER      "decoder.layers.{}."
+#define ATTENTION  LAYER "self_attention."
+#define FC1        LAYER "mlp.linear_fc1."
+
+/* With the norms of heads of gemma3_text. */
+static const struct tri_file_tensor tensors[] = {
+    {"model.embed_tokens.weight", "embedding.word_embeddings.weight", NULL, false},
+    {FILE_LAYER "input_layernorm.weight", LAYER "input_layernorm.weight", NULL, false},
+    {FILE_LAYER "self_attn.q_proj.weight", ATTENTION "linear_qkv.weight", "q", false},
+    {FILE_LAYER "self_attn.k_proj.weight", ATTENTION "linear_qkv.weight", "k", false},
+    {FILE_LAYER "self_attn.v_proj.weight", ATTENTION "linear_qkv.weight", "v", false},
+    {FILE_LAYER "self_attn.q_proj.bias", ATTENTION "linear_qkv.bias", "q", false},
+    {FILE_LAYER "self_attn.k_proj.bias", ATTENTION "linear_qkv.bias", "k", false},
+    {FILE_LAYER "self_attn.v_proj.bias", ATTENTION "linear_qkv.bias", "v", false},
+    {FILE_LAYER "self_attn.q_norm.weight", ATTENTION "q_layernorm.weight", NULL, false},
+    {FILE_LAYER "self_attn.k_norm.weight", ATTENTION "k_layernorm.weight", NULL, false},
+    {FILE_LAYER "self_attn.o_proj.weight", ATTENTION "linear_proj.weight", NULL, false},
+    {FILE_LAYER "self_attn.o_proj.bias", ATTENTION "linear_proj.bias", NULL, false},
+    {FILE_LAYER "post_attention_layernorm.weight", LAYER "post_self_attn_layernorm.weight", NULL,
+     false},
+    {FILE_LAYER "pre_feedforward_layernorm.weight", LAYER "pre_mlp_layernorm.weight", NULL, false},
+    {FILE_LAYER "mlp.gate_proj.weight", FC1 "weight", "gate", false},
+    {FILE_LAYER "mlp.up_proj.weight", FC1 "weight", "up", false},
+    {FILE_LAYER "mlp.down_proj.weight", LAYER "mlp.linear_fc2.weight", NULL, false},
+    {FILE_LAYER "post_feedforward_layernorm.weight", LAYER "post_mlp_layernorm.weight", NULL,
+     false},
+    {"model.norm.weight", "decoder.final_layernorm.weight", NULL, false},
+    {"lm_head.weight", "output_layer.weight", NULL, false},
+};
+
+const struct tri_family_files tri_gemma2_files = {
+    TRI_FAMILY_ROWS(tensors),
+    .prefix = "model.",
 };
 
 const struct tri_family tri_family_gemma2 = {
     .name = "gemma2",
-    .config = &config,
-    .tensors = tri_gemma_tensors,
-    .num_tensors = TRI_NUM_GEMMA_TENSORS,
-    .prefix = "model.",
+    .config = &tri_hf_gemma2,
+    .files = &tri_gemma2_files,
 };

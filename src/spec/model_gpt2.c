@@ -11,6 +11,10 @@ static const struct tri_hf_key keys[] = {
     {"n_embd", TRI_HF_FIELD, "hidden_size", "768"},
     {"n_layer", TRI_HF_FIELD, "num_layers", "12"},
     {"n_head", TRI_HF_FIELD, "num_attention_heads", "12"},
+    {"max_position_embeddings", TRI_HF_ALIAS, "max_position_embeddings", NULL},
+    {"hidden_size", TRI_HF_ALIAS, "hidden_size", NULL},
+    {"num_hidden_layers", TRI_HF_ALIAS, "num_layers", NULL},
+    {"num_attention_heads", TRI_HF_ALIAS, "num_attention_heads", NULL},
     {"n_inner", TRI_HF_FIELD_OR_NULL, "ffn_hidden_size", "null"},
     {"activation_function", TRI_HF_ACTIVATION, "activation_func", "\"gelu_new\""},
     {"resid_pdrop", TRI_HF_FIELD, "hidden_dropout", "0.1"},
@@ -36,10 +40,8 @@ static const struct tri_hf_constant constants[] = {
 static const struct tri_hf_family config = {
     .model_type = "gpt2",
     .architecture = "GPT2LMHeadModel",
-    .keys = keys,
-    .num_keys = sizeof(keys) / sizeof(keys[0]),
-    .constants = constants,
-    .num_constants = sizeof(constants) / sizeof(constants[0]),
+    TRI_FAMILY_ROWS(keys),
+    TRI_FAMILY_ROWS(constants),
 };
 
 #define LAYER "decoder.layers.{}."
@@ -66,11 +68,14 @@ static const struct tri_file_tensor tensors[] = {
 
 static const char *const ignored[] = {"h.{}.attn.bias", "h.{}.attn.masked_bias", NULL};
 
+static const struct tri_family_files files = {
+    TRI_FAMILY_ROWS(tensors),
+    .prefix = "transformer.",
+    .ignored = ignored,
+};
+
 const struct tri_family tri_family_gpt2 = {
     .name = "gpt2",
     .config = &config,
-    .tensors = tensors,
-    .num_tensors = sizeof(tensors) / sizeof(tensors[0]),
-    .prefix = "transformer.",
-    .ignored = ignored,
+    .files = &files,
 };

@@ -17,6 +17,8 @@ static const struct tri_hf_key keys[] = {
     {"layer_norm_eps", TRI_HF_FIELD, "layernorm_epsilon", "1e-5"},
     {"rotary_emb_base", TRI_HF_ROPE_THETA, "rotary_base", "10000.0"},
     {"rotary_pct", TRI_HF_FIELD, "rotary_percent", "0.25"},
+    {"rope_theta", TRI_HF_ALIAS, "rotary_base", NULL},
+    {"partial_rotary_factor", TRI_HF_ALIAS, "rotary_percent", NULL},
     {"use_parallel_residual", TRI_HF_FIELD, "use_parallel_residual", "true"},
     {"attention_bias", TRI_HF_FIELD, "add_qkv_bias", "true"},
     {"attention_bias", TRI_HF_FIELD, "add_proj_bias", "true"},
@@ -37,10 +39,8 @@ static const struct tri_hf_constant constants[] = {
 static const struct tri_hf_family config = {
     .model_type = "gpt_neox",
     .architecture = "GPTNeoXForCausalLM",
-    .keys = keys,
-    .num_keys = sizeof(keys) / sizeof(keys[0]),
-    .constants = constants,
-    .num_constants = sizeof(constants) / sizeof(constants[0]),
+    TRI_FAMILY_ROWS(keys),
+    TRI_FAMILY_ROWS(constants),
 };
 
 #define FILE_LAYER "gpt_neox.layers.{}."
@@ -71,11 +71,14 @@ static const struct tri_file_tensor tensors[] = {
 static const char *const ignored[] = {"layers.{}.attention.bias", "layers.{}.attention.masked_bias",
                                       "layers.{}.attention.rotary_emb.inv_freq", NULL};
 
+static const struct tri_family_files files = {
+    TRI_FAMILY_ROWS(tensors),
+    .prefix = "gpt_neox.",
+    .ignored = ignored,
+};
+
 const struct tri_family tri_family_gpt_neox = {
     .name = "gpt_neox",
     .config = &config,
-    .tensors = tensors,
-    .num_tensors = sizeof(tensors) / sizeof(tensors[0]),
-    .prefix = "gpt_neox.",
-    .ignored = ignored,
+    .files = &files,
 };

@@ -3,49 +3,21 @@
 #include "spec/families.h"
 
 static const struct tri_hf_key keys[] = {
-    {"vocab_size", TRI_HF_FIELD, "vocab_size", "32000"},
-    {"max_position_embeddings", TRI_HF_FIELD, "max_position_embeddings", "2048"},
-    {"hidden_size", TRI_HF_FIELD, "hidden_size", "4096"},
-    {"intermediate_size", TRI_HF_FIELD, "ffn_hidden_size", "11008"},
-    {"num_hidden_layers", TRI_HF_FIELD, "num_layers", "32"},
-    {"num_attention_heads", TRI_HF_FIELD, "num_attention_heads", "32"},
-    {"num_key_value_heads", TRI_HF_FIELD, "num_query_groups", "null"},
-    {"hidden_act", TRI_HF_ACTIVATION, "activation_func", "\"silu\""},
-    {"initializer_range", TRI_HF_FIELD, "init_method_std", "0.02"},
-    {"rms_norm_eps", TRI_HF_FIELD, "layernorm_epsilon", "1e-6"},
-    {"rope_theta", TRI_HF_ROPE_THETA, "rotary_base", "10000.0"},
     {"embedding_multiplier", TRI_HF_FIELD, "embedding_multiplier", "1.0"},
     {"attention_multiplier", TRI_HF_FIELD, "softmax_scale", "1.0"},
     {"residual_multiplier", TRI_HF_FIELD, "residual_multiplier", "1.0"},
     {"logits_scaling", TRI_HF_FIELD, "logits_scaling", "1.0"},
-    {"attention_bias", TRI_HF_FIELD, "add_qkv_bias", "false"},
-    {"attention_bias", TRI_HF_FIELD, "add_proj_bias", "false"},
-    {"mlp_bias", TRI_HF_FIELD, "add_mlp_bias", "false"},
-    {"attention_dropout", TRI_HF_FIELD, "attention_dropout", "0.0"},
-    {"tie_word_embeddings", TRI_HF_NOT, "untie_embeddings_and_output_weights", "false"},
-    {"bos_token_id", TRI_HF_TOKEN, "bos_token_id", "1"},
-    {"eos_token_id", TRI_HF_TOKEN, "eos_token_id", "2"},
-};
-
-static const struct tri_hf_constant constants[] = {
-    {"normalization", "RMSNorm"},  {"position_embedding_type", "rope"},
-    {"gated_linear_unit", "true"}, {"add_bias_linear", "false"},
-    {"hidden_dropout", "0"},
 };
 
 static const struct tri_hf_family config = {
+    .base = &tri_hf_llama,
     .model_type = "granite",
     .architecture = "GraniteForCausalLM",
-    .keys = keys,
-    .num_keys = sizeof(keys) / sizeof(keys[0]),
-    .constants = constants,
-    .num_constants = sizeof(constants) / sizeof(constants[0]),
+    TRI_FAMILY_ROWS(keys),
 };
 
 const struct tri_family tri_family_granite = {
     .name = "granite",
     .config = &config,
-    .tensors = tri_llama_tensors,
-    .num_tensors = TRI_NUM_LLAMA_TENSORS,
-    .prefix = "model.",
+    .files = &tri_llama_files,
 };

@@ -34,13 +34,11 @@ static const struct tri_hf_constant constants[] = {
     {"hidden_dropout", "0"},
 };
 
-static const struct tri_hf_family config = {
+const struct tri_hf_family tri_hf_llama = {
     .model_type = "llama",
     .architecture = "LlamaForCausalLM",
-    .keys = keys,
-    .num_keys = sizeof(keys) / sizeof(keys[0]),
-    .constants = constants,
-    .num_constants = sizeof(constants) / sizeof(constants[0]),
+    TRI_FAMILY_ROWS(keys),
+    TRI_FAMILY_ROWS(constants),
 };
 
 #define FILE_LAYER "model.layers.{}."
@@ -49,7 +47,7 @@ static const struct tri_hf_family config = {
 #define FC1        LAYER "mlp.linear_fc1."
 
 /* With the norms of heads that later families have. */
-const struct tri_file_tensor tri_llama_tensors[TRI_NUM_LLAMA_TENSORS] = {
+static const struct tri_file_tensor tensors[] = {
     {"model.embed_tokens.weight", "embedding.word_embeddings.weight", NULL, false},
     {FILE_LAYER "input_layernorm.weight", LAYER "input_layernorm.weight", NULL, false},
     {FILE_LAYER "self_attn.q_proj.weight", ATTENTION "linear_qkv.weight", "q", false},
@@ -75,11 +73,14 @@ const struct tri_file_tensor tri_llama_tensors[TRI_NUM_LLAMA_TENSORS] = {
 
 static const char *const ignored[] = {"layers.{}.self_attn.rotary_emb.inv_freq", NULL};
 
-const struct tri_family tri_family_llama = {
-    .name = "llama",
-    .config = &config,
-    .tensors = tri_llama_tensors,
-    .num_tensors = TRI_NUM_LLAMA_TENSORS,
+const struct tri_family_files tri_llama_files = {
+    TRI_FAMILY_ROWS(tensors),
     .prefix = "model.",
     .ignored = ignored,
+};
+
+const struct tri_family tri_family_llama = {
+    .name = "llama",
+    .config = &tri_hf_llama,
+    .files = &tri_llama_files,
 };

@@ -1,55 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Family "qwen3": Llama with norms of each head of q and k, and windows by layer. */
+/* Family "qwen3": as qwen2, with norms of each head of q and k; biases are a choice. */
 #include "spec/families.h"
 
 static const struct tri_hf_key keys[] = {
-    {"vocab_size", TRI_HF_FIELD, "vocab_size", "151936"},
-    {"max_position_embeddings", TRI_HF_FIELD, "max_position_embeddings", "32768"},
-    {"hidden_size", TRI_HF_FIELD, "hidden_size", "4096"},
-    {"intermediate_size", TRI_HF_FIELD, "ffn_hidden_size", "22016"},
-    {"num_hidden_layers", TRI_HF_FIELD, "num_layers", "32"},
-    {"num_attention_heads", TRI_HF_FIELD, "num_attention_heads", "32"},
-    {"num_key_value_heads", TRI_HF_FIELD, "num_query_groups", "32"},
-    {"hidden_act", TRI_HF_ACTIVATION, "activation_func", "\"silu\""},
-    {"initializer_range", TRI_HF_FIELD, "init_method_std", "0.02"},
-    {"rms_norm_eps", TRI_HF_FIELD, "layernorm_epsilon", "1e-6"},
-    {"rope_theta", TRI_HF_ROPE_THETA, "rotary_base", "10000.0"},
-    {"attention_dropout", TRI_HF_FIELD, "attention_dropout", "0.0"},
-    {"tie_word_embeddings", TRI_HF_NOT, "untie_embeddings_and_output_weights", "false"},
     {"head_dim", TRI_HF_FIELD, "kv_channels", "128"},
     {"attention_bias", TRI_HF_FIELD, "add_qkv_bias", "false"},
     {"attention_bias", TRI_HF_FIELD, "add_proj_bias", "false"},
-    {"use_sliding_window", TRI_HF_WINDOW_SWITCH, NULL, "false"},
-    {"sliding_window", TRI_HF_WINDOW, "window_size", "4096"},
-    {"max_window_layers", TRI_HF_WINDOW_FIRST, NULL, "28"},
-    {"layer_types", TRI_HF_LAYER_TYPES, "window_attn_skip_freq", "null"},
-    {"bos_token_id", TRI_HF_TOKEN, "bos_token_id", "null"},
-    {"eos_token_id", TRI_HF_TOKEN, "eos_token_id", "null"},
 };
 
 static const struct tri_hf_constant constants[] = {
-    {"normalization", "RMSNorm"},  {"position_embedding_type", "rope"},
-    {"gated_linear_unit", "true"}, {"add_bias_linear", "false"},
-    {"rotary_percent", "1.0"},     {"rotary_interleaved", "false"},
-    {"hidden_dropout", "0"},       {"qk_layernorm", "true"},
+    {"qk_layernorm", "true"},
 };
 
 static const struct tri_hf_family config = {
+    .base = &tri_hf_qwen2,
     .model_type = "qwen3",
     .architecture = "Qwen3ForCausalLM",
-    .keys = keys,
-    .num_keys = sizeof(keys) / sizeof(keys[0]),
-    .constants = constants,
-    .num_constants = sizeof(constants) / sizeof(constants[0]),
+    TRI_FAMILY_ROWS(keys),
+    TRI_FAMILY_ROWS(constants),
 };
-
-static const char *const ignored[] = {"layers.{}.self_attn.rotary_emb.inv_freq", NULL};
 
 const struct tri_family tri_family_qwen3 = {
     .name = "qwen3",
     .config = &config,
-    .tensors = tri_llama_tensors,
-    .num_tensors = TRI_NUM_LLAMA_TENSORS,
-    .prefix = "model.",
-    .ignored = ignored,
+    .files = &tri_llama_files,
 };

@@ -10,6 +10,7 @@ static const struct tri_hf_key keys[] = {
     {"num_hidden_layers", TRI_HF_FIELD, "num_layers", "30"},
     {"num_attention_heads", TRI_HF_FIELD, "num_attention_heads", "24"},
     {"num_key_value_heads", TRI_HF_FIELD, "num_query_groups", "2"},
+    {"head_dim", TRI_HF_FIELD, "kv_channels", "null"},
     {"hidden_act", TRI_HF_ACTIVATION, "activation_func", "\"gelu_pytorch_tanh\""},
     {"initializer_range", TRI_HF_FIELD, "init_method_std", "0.018042"},
     {"norm_epsilon", TRI_HF_FIELD, "layernorm_epsilon", "1e-5"},
@@ -17,6 +18,7 @@ static const struct tri_hf_key keys[] = {
     {"sliding_window", TRI_HF_WINDOW, NULL, "null"},
     {"use_bias", TRI_HF_FIELD, "add_bias_linear", "true"},
     {"residual_dropout", TRI_HF_FIELD, "hidden_dropout", "0.0"},
+    {"embedding_dropout", TRI_HF_FIELD, "hidden_dropout", "0.0"},
     {"attention_dropout", TRI_HF_FIELD, "attention_dropout", "0.0"},
     {"tie_word_embeddings", TRI_HF_NOT, "untie_embeddings_and_output_weights", "true"},
     {"bos_token_id", TRI_HF_TOKEN, "bos_token_id", "50256"},
@@ -31,10 +33,8 @@ static const struct tri_hf_constant constants[] = {
 static const struct tri_hf_family config = {
     .model_type = "starcoder2",
     .architecture = "Starcoder2ForCausalLM",
-    .keys = keys,
-    .num_keys = sizeof(keys) / sizeof(keys[0]),
-    .constants = constants,
-    .num_constants = sizeof(constants) / sizeof(constants[0]),
+    TRI_FAMILY_ROWS(keys),
+    TRI_FAMILY_ROWS(constants),
 };
 
 #define FILE_LAYER "model.layers.{}."
@@ -65,10 +65,13 @@ static const struct tri_file_tensor tensors[] = {
     {"lm_head.weight", "output_layer.weight", NULL, false},
 };
 
+static const struct tri_family_files files = {
+    TRI_FAMILY_ROWS(tensors),
+    .prefix = "model.",
+};
+
 const struct tri_family tri_family_starcoder2 = {
     .name = "starcoder2",
     .config = &config,
-    .tensors = tensors,
-    .num_tensors = sizeof(tensors) / sizeof(tensors[0]),
-    .prefix = "model.",
+    .files = &files,
 };

@@ -2,6 +2,7 @@
 /* Lists of pieces, and what is saved beside them. */
 #include "train/resume.h"
 
+#include "base/file.h"
 #include "optim/optimizer.h"
 #include "shape/hf_config.h"
 #include "spec/family.h"
@@ -13,6 +14,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define LARGEST_TEXT ((size_t)16 << 20)
+
 struct tri_session_state {
     struct tri_session *session;
     tri_arena *arena;
@@ -22,6 +25,8 @@ struct tri_session_state {
     int num_moments;
     void *staging;
     int64_t first_iteration; /* of this run */
+    /* Texts of the directory that the model came from, or NULL: what is saved keeps what they say. */
+    char *config_json, *generation_config_json;
 };
 
 /* Every parameter of the whole model once, in model order. */
@@ -172,6 +177,8 @@ void tri_session_state_destroy(tri_session_state **result)
     if (!state)
         return;
     tri_arena_destroy(&state->arena);
+    free(state->config_json);
+    free(state->generation_config_json);
     free(state);
     *result = NULL;
 }
@@ -194,11 +201,12 @@ static tri_status save_texts(tri_session_state *state, struct tri_checkpoint_sav
     char *options = NULL, *config_json = NULL;
     TRI_TRY(tri_tokenizer_files(session->config.data.tokenizer, state->arena, session->err,
                                 &save->copies, &save->num_copies));
-    TRI_TRY(tri_hf_config_write(state->model.family->config, &session->spec->shape, "float32", NULL,
-                                session->err, &config_json));
+    TRI_TRY(tri_hf_config_write(state->model.family->config, &session->spec->shape, "float32",
+                                state->config_json, session->err, &config_json));
     tri_status status = options_text(state, &options);
     texts->options = options;
     save->config_json = config_json;
+    save->generation_config_json = state->generation_config_json;
     if (status == TRI_OK)
         status = tri_checkpoint_save(session->context->all, save, session->err);
     free(options);
@@ -285,6 +293,22 @@ static tri_status find_dir(tri_session_state *state, const char **dir, bool *is_
     return TRI_OK;
 }
 
+/* Keeps what the model's directory says besides weights; without one, what the shape came from says. */
+static tri_status keep_texts(tri_session_state *state, const char *dir)
+{
+    tri_error *err = state->session->err;
+    const char *from = dir ? dir : state->session->config.shape_from;
+    size_t bytes;
+    if (!from[0])
+        return TRI_OK;
+    TRI_TRY(tri_hf_config_load(from, err, &state->config_json, &bytes));
+    const char *path = tri_arena_format(state->arena, "%s/generation_config.json", from);
+    TRI_CHECK(path, err, TRI_NOMEM, "out of memory for a path below '%s'", from);
+    return access(path, F_OK) != 0
+               ? TRI_OK
+               : tri_file_read(path, LARGEST_TEXT, err, &state->generation_config_json, &bytes);
+}
+
 /* Options that decide which sample comes when: another value goes on with other data. */
 static const char *const data_options[] = {
     "seed",           "seq_length",      "global_batch_size",
@@ -358,6 +382,7 @@ tri_status tri_session_state_start(tri_session_state *state, struct tri_progress
     *progress = (struct tri_progress){0};
     *found = false;
     TRI_TRY(tri_group_agree(state->session->context->all, find_dir(state, &dir, &is_run)));
+    TRI_TRY(tri_group_agree(state->session->context->all, keep_texts(state, dir)));
     if (!dir)
         return tri_params_initialise(state->session->context, state->session->model->params);
     if (!is_run || state->session->config.checkpoint.finetune)

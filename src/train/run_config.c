@@ -95,7 +95,7 @@ static tri_status parse_shape(const char *path, struct tri_gpt_config *shape, tr
         status = tri_error_add(err, TRI_UNSUPPORTED, "'%s': no family reads the model_type '%s'",
                                path, model_type);
     if (status == TRI_OK)
-        status = tri_hf_config_read(family->config, text, bytes, path, err, shape, NULL);
+        status = tri_hf_config_read(family->config, text, bytes, path, err, shape);
     free(text);
     return status;
 }
