@@ -9,18 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Takes the shape from the case's model and the batch from its inputs, whatever else the user
-   says. */
-static void fit_to_case(const struct tri_case *reference, struct tri_run_config *config)
-{
-    config->shape.seq_length = reference->length;
-    config->shape.transformer.hidden_dropout = 0;
-    config->shape.transformer.attention_dropout = 0;
-    config->train.global_batch_size = reference->rows;
-    config->train.train_iters = reference->num_steps > 0 ? reference->num_steps : 1;
-    config->optim = reference->optim;
-}
-
 /* The words after the command, with the case taken out. */
 static const char *take_case(int argc, char **argv, int *rest_argc, char **rest)
 {
@@ -38,7 +26,7 @@ static const char *take_case(int argc, char **argv, int *rest_argc, char **rest)
 
 static int run_case(const struct tri_case *reference, struct tri_run_config *config)
 {
-    fit_to_case(reference, config);
+    tri_case_fit(reference, config);
     int exit_code = tri_cli_check_run("compare", config, 0);
     if (exit_code >= 0)
         return exit_code;
@@ -57,13 +45,14 @@ static int compare_run(int argc, char **argv)
     char **words = calloc((size_t)argc + 3, sizeof(char *));
     int num_words;
     const char *dir = take_case(argc, argv, &num_words, words);
-    char from[TRI_OPTION_TEXT + 32] = "--shape-from";
+    char path[TRI_OPTION_TEXT], from[TRI_OPTION_TEXT + 32];
     struct tri_run_config config;
     tri_error *err = tri_error_create();
     struct tri_case reference;
     int exit_code;
     if (dir) {
-        snprintf(from, sizeof from, "--shape-from=%s/model", dir);
+        tri_case_shape_path(dir, path, sizeof path);
+        snprintf(from, sizeof from, "--shape-from=%s", path);
         words[num_words++] = from;
     }
     exit_code = tri_cli_read_run("compare", num_words, words, NULL, &config);

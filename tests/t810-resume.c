@@ -163,7 +163,7 @@ static tri_status part_body(void *arg, tri_world *world)
     struct tri_session_request request = {.config = &config, .world = world};
     tri_status status = tri_session_create(&request, &session);
     if (status == TRI_OK)
-        status = tri_session_state_create(session, &state);
+        status = tri_session_state_create(session, NULL, &state);
     if (status == TRI_OK)
         status = train_source_init(&source, session);
     if (status == TRI_OK)

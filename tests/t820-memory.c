@@ -276,7 +276,7 @@ static tri_status size_steps(struct tri_session *session, struct train_source *s
     TRI_TRY(tri_step_run(session, &batches, &schedule, false, &progress, &result));
     TRI_TRY(tri_evaluate(session, &batches, 1, &evaluation));
     snprintf(session->config.checkpoint.save, sizeof session->config.checkpoint.save, "%s", folder);
-    TRI_TRY(tri_session_state_create(session, &state));
+    TRI_TRY(tri_session_state_create(session, NULL, &state));
     tri_status status = tri_session_state_save(state, &progress);
     tri_session_state_destroy(&state);
     return status;

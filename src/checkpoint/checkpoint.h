@@ -80,7 +80,8 @@ tri_status tri_checkpoint_save(tri_group *world, const struct tri_checkpoint_sav
                                tri_error *err);
 
 struct tri_checkpoint_load {
-    const char *dir; /* a Hugging Face directory, with or without trine/ */
+    const char *dir;  /* a Hugging Face directory, with or without trine/ */
+    const char *file; /* in dir, that holds the weights; NULL: those of a Hugging Face directory */
     const struct tri_checkpoint_model *model;
     struct tri_state_list weights;
     const struct tri_state_list *moments;

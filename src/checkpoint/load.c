@@ -68,7 +68,11 @@ static tri_status load_open_weights(struct load_run *run, struct load_part *part
         TRI_TRY(tri_format_check_sizes(load->dir, run->arena, run->err));
         TRI_TRY(tri_format_read_sums(load->dir, run->err, &run->sums_root, &run->sums_files));
     }
-    return load_find(run, part, tri_source_open_hf(load->dir, run->arena, run->err, &part->source));
+    tri_status opened =
+        load->file
+            ? tri_source_open_files(load->dir, &load->file, 1, run->arena, run->err, &part->source)
+            : tri_source_open_hf(load->dir, run->arena, run->err, &part->source);
+    return load_find(run, part, opened);
 }
 
 static tri_status load_open_moment(struct load_run *run, struct load_part *part)

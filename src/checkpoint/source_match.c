@@ -47,6 +47,12 @@ static bool is_in_broken_file(const struct tri_source *source, const char *name)
     return !source->has_index && source->num_files > 0 && source->files[0].fd < 0;
 }
 
+/* text where the model comes from a config.json. */
+static const char *if_config(const struct match *m, const char *text)
+{
+    return m->family && !m->family->config ? "" : text;
+}
+
 static void check_shape(struct match *m, const struct tri_disk_tensor *tensor,
                         const struct tri_source_place *place)
 {
@@ -62,9 +68,9 @@ static void check_shape(struct match *m, const struct tri_disk_tensor *tensor,
         const char *why = "";
         if (vocabulary)
             why = tri_arena_format(m->arena,
-                                   " (vocab_size in config.json is %lld; rows are neither cut nor "
-                                   "filled up on reading)",
-                                   (long long)model->vocab_size);
+                                   " (vocab_size%s is %lld; rows are neither cut nor filled up on "
+                                   "reading)",
+                                   if_config(m, " in config.json"), (long long)model->vocab_size);
         match_fail(
             m, tri_error_add(m->err, TRI_INVALID, "'%s' in '%s' has shape %s, expected %s%s",
                              found->name, file,
@@ -200,12 +206,12 @@ static void match_rest(struct match *m)
                 match_tied_output(m, file, found);
             } else {
                 match_fail(m, tri_error_add(m->err, TRI_INVALID,
-                                            "tensor '%s' %s in '%s' is unexpected: the model of "
-                                            "config.json has none of this name",
+                                            "tensor '%s' %s in '%s' is unexpected: the model%s has "
+                                            "none of this name",
                                             found->name,
                                             tri_safetensors_shape_text(m->arena, found->num_dims,
                                                                        found->dims),
-                                            file->name));
+                                            file->name, if_config(m, " of config.json")));
             }
         }
     }

@@ -48,6 +48,10 @@ const char *tri_family_list(void);
 /* The i-th row, NULL past the end. */
 const struct tri_family *tri_family_get(int i);
 
+/* Megatron-LM's own names. Its files have no config.json and fit any shape, so it is none of the families above:
+   config is NULL, and whoever reads such files says so. */
+extern const struct tri_family tri_family_megatron;
+
 /* Reads the config.json that path is or holds, by the family that it names: config is resolved and checked,
    its family set. Every problem is added to err; notes say which values are defaults. */
 tri_status tri_gpt_config_read_hf(const char *path, tri_error *err, struct tri_gpt_config *config);

@@ -124,7 +124,7 @@ static tri_status start(struct run *run)
     TRI_TRY(tri_group_agree(session->context->all, open_files(run)));
     if (config->train.check_weight_hash_across_dp_replicas_interval != TRI_UNSET)
         TRI_TRY(tri_replicas_create(session, &run->replicas));
-    TRI_TRY(tri_session_state_create(session, &run->state));
+    TRI_TRY(tri_session_state_create(session, NULL, &run->state));
     TRI_TRY(tri_session_state_start(run->state, &run->progress, &run->schedule, &resumed));
     run->saved_iteration = resumed ? run->progress.iteration : -1;
 

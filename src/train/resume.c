@@ -30,7 +30,7 @@ struct tri_session_state {
 };
 
 /* Every parameter of the whole model once, in model order. */
-static tri_status list_model(tri_session_state *state)
+static tri_status list_model(tri_session_state *state, const struct tri_family *names)
 {
     const struct tri_placement *placement = state->session->placement;
     int num = 0, num_units = placement->spec->num_units;
@@ -46,7 +46,7 @@ static tri_status list_model(tri_session_state *state)
                 params[num++] = &placement->units[u].params[i];
     const struct tri_gpt_config *shape = &placement->spec->shape;
     state->model = (struct tri_checkpoint_model){
-        .family = tri_family_find(shape->family),
+        .family = names ? names : tri_family_find(shape->family),
         .vocab_size = shape->vocab_size,
         .tied = !shape->untie_embeddings_and_output_weights,
         .num_params = num,
@@ -140,9 +140,9 @@ static tri_status list_moments(tri_session_state *state)
     return TRI_OK;
 }
 
-static tri_status fill_lists(tri_session_state *state)
+static tri_status fill_lists(tri_session_state *state, const struct tri_family *names)
 {
-    TRI_TRY(list_model(state));
+    TRI_TRY(list_model(state, names));
     TRI_TRY(list_params(state, &state->weights));
     int row = tri_rank_plan_row(&state->session->plan, "checkpoint", "staging");
     TRI_CHECK(row >= 0, state->session->err, TRI_BUG, "the plan has no staging for checkpoints");
@@ -153,7 +153,8 @@ static tri_status fill_lists(tri_session_state *state)
     return list_moments(state);
 }
 
-tri_status tri_session_state_create(struct tri_session *session, tri_session_state **result)
+tri_status tri_session_state_create(struct tri_session *session, const struct tri_family *names,
+                                    tri_session_state **result)
 {
     tri_session_state *state = calloc(1, sizeof *state);
     if (!state)
@@ -161,7 +162,7 @@ tri_status tri_session_state_create(struct tri_session *session, tri_session_sta
     state->session = session;
     state->arena = tri_arena_create();
     tri_status status = state->arena
-                            ? fill_lists(state)
+                            ? fill_lists(state, names)
                             : tri_error_set(session->err, TRI_NOMEM, "out of memory for the lists");
     if (status != TRI_OK) {
         tri_session_state_destroy(&state);
@@ -199,6 +200,9 @@ static tri_status save_texts(tri_session_state *state, struct tri_checkpoint_sav
 {
     struct tri_session *session = state->session;
     char *options = NULL, *config_json = NULL;
+    TRI_CHECK(state->model.family->config, session->err, TRI_BUG,
+              "files by the names of '%s' have no config.json and are not saved",
+              state->model.family->name);
     TRI_TRY(tri_tokenizer_files(session->config.data.tokenizer, state->arena, session->err,
                                 &save->copies, &save->num_copies));
     TRI_TRY(tri_hf_config_write(state->model.family->config, &session->spec->shape, "float32",
@@ -240,10 +244,11 @@ tri_status tri_session_state_save(tri_session_state *state, const struct tri_pro
     return save_texts(state, &save, &numbers);
 }
 
-static tri_status load(tri_session_state *state, const char *dir, bool moments)
+static tri_status load(tri_session_state *state, const char *dir, const char *file, bool moments)
 {
     struct tri_checkpoint_load request = {
         .dir = dir,
+        .file = file,
         .model = &state->model,
         .weights = state->weights,
         .moments = state->moments,
@@ -253,9 +258,10 @@ static tri_status load(tri_session_state *state, const char *dir, bool moments)
     return tri_checkpoint_load(state->session->context->all, &request, state->session->err);
 }
 
-tri_status tri_session_state_load_weights(tri_session_state *state, const char *dir)
+tri_status tri_session_state_load_weights(tri_session_state *state, const char *dir,
+                                          const char *file)
 {
-    return load(state, dir, false);
+    return load(state, dir, file, false);
 }
 
 static bool is_model(const char *path)
@@ -363,7 +369,7 @@ static tri_status take_up(tri_session_state *state, const char *dir, struct tri_
     struct tri_checkpoint_state saved;
     TRI_TRY(tri_checkpoint_read_state(dir, state->arena, session->err, &saved));
     TRI_TRY(reconcile(state, &saved, dir, schedule));
-    TRI_TRY(load(state, dir, !session->config.checkpoint.no_load_optim));
+    TRI_TRY(load(state, dir, NULL, !session->config.checkpoint.no_load_optim));
     *progress = (struct tri_progress){
         .iteration = saved.iteration,
         .consumed_samples = saved.consumed_samples,
@@ -386,7 +392,7 @@ tri_status tri_session_state_start(tri_session_state *state, struct tri_progress
     if (!dir)
         return tri_params_initialise(state->session->context, state->session->model->params);
     if (!is_run || state->session->config.checkpoint.finetune)
-        return load(state, dir, false);
+        return load(state, dir, NULL, false);
     *found = true;
     return take_up(state, dir, progress, schedule);
 }
@@ -394,21 +400,16 @@ tri_status tri_session_state_start(tri_session_state *state, struct tri_progress
 tri_status tri_session_state_write_grads(tri_session_state *state, const char *folder)
 {
     struct tri_session *session = state->session;
-    char *config_json = NULL;
-    TRI_TRY(tri_hf_config_write(state->model.family->config, &session->spec->shape, "float32", NULL,
-                                session->err, &config_json));
     struct tri_checkpoint_state numbers = {.iteration = 1};
     struct tri_checkpoint_save save = {
         .folder = folder,
         .model = &state->model,
         .state = &numbers,
         .weights = state->grads,
-        .config_json = config_json,
+        .config_json = "{}\n",
         .staging = state->staging,
     };
-    tri_status status = tri_checkpoint_save(session->context->all, &save, session->err);
-    free(config_json);
-    return status;
+    return tri_checkpoint_save(session->context->all, &save, session->err);
 }
 
 tri_status tri_session_load(struct tri_session *session, const char *dir)
@@ -416,8 +417,8 @@ tri_status tri_session_load(struct tri_session *session, const char *dir)
     tri_session_state *state = NULL;
     const char *found;
     TRI_TRY(tri_checkpoint_resolve(dir, session->arena, session->err, &found));
-    TRI_TRY(tri_session_state_create(session, &state));
-    tri_status status = tri_session_state_load_weights(state, found);
+    TRI_TRY(tri_session_state_create(session, NULL, &state));
+    tri_status status = tri_session_state_load_weights(state, found, NULL);
     tri_session_state_destroy(&state);
     return status;
 }

@@ -6,6 +6,7 @@
 #include "shape/check.h"
 #include "shape/hf_config.h"
 #include "spec/family.h"
+#include "train/case.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -18,7 +19,9 @@ static const struct tri_option shape_from_rows[] = {
     {.name = "shape_from",
      .type = TRI_OPTION_STRING,
      .offset = 0,
-     .help = "config.json, or a directory that has one, to take the shape from"},
+     .help =
+         "config.json, or a directory that has one, to take the shape from; or the case.json of "
+         "a Megatron-LM case"},
 };
 static const struct tri_option_table shape_from_options = {
     .section = "shape",
@@ -82,11 +85,13 @@ static void name_shape_file(const char *path, char *name, size_t bytes)
     snprintf(name, bytes, "%s%s", path, is_dir ? "/config.json" : "");
 }
 
-/* Fills config's shape from a config.json. */
+/* Fills config's shape from a config.json, or the case.json of a Megatron-LM case. */
 static tri_status parse_shape(const char *path, struct tri_gpt_config *shape, tri_error *err)
 {
     char *text = NULL, model_type[64];
     size_t bytes = 0;
+    if (tri_case_is_shape(path))
+        return tri_case_read_shape(path, shape, err);
     TRI_TRY(tri_hf_config_load(path, err, &text, &bytes));
     tri_status status =
         tri_hf_config_model_type(text, bytes, path, err, model_type, sizeof model_type);
