@@ -112,14 +112,16 @@ static void test_sections(void **state)
                        "run.yaml:1:1: unknown section 'shap', did you mean 'shape'?",
                        "run.yaml:2:1: unknown section 'trains', did you mean 'train'?",
                        "run.yaml:3:1: 'num_layers' stands outside a section; put it into 'shape'",
-                       "run.yaml:4:1: unknown section 'somewhere'; see --help for the known ones",
+                       "run.yaml:4:1: unknown section 'somewhere'; use one of shape, train",
                        "run.yaml:5:8: section 'shape' is a list; write its keys below it, one per "
                        "line",
                        "run.yaml:6:8: section 'train' is one value; write its keys below it, one "
                        "per line",
                        "run.yaml:7:1: 'train' is given twice, first in line 6; keep one", NULL});
     check_problems("just a text\n",
-                   (const char *const[]){"run.yaml:1:1: the file holds no map of sections", NULL});
+                   (const char *const[]){"run.yaml:1:1: the file holds no map of sections; write "
+                                         "'shape:' and its keys below it",
+                                         NULL});
     check_problems("shape: {num_layers: 1}\n---\ntrain: {lr: 1}\n",
                    (const char *const[]){
                        "run.yaml:3:1: a second document starts here; use one per file", NULL});

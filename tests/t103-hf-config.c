@@ -216,24 +216,24 @@ static void check_refused(const char *family, const char *text, const char *mess
 static void test_hostile(void **state)
 {
     (void)state;
-    check_refused("llama", "", "config.json:1:0: not JSON");
+    check_refused("llama", "", "config.json: not JSON: it is empty");
     check_refused("llama", "{\"hidden_size\": 16", "not JSON");
     check_refused("llama", "[1]", "expected an object");
-    check_refused("llama", "{\"vocab_size\":1,\"vocab_size\":2}", "duplicate");
+    check_refused("llama", "{\"vocab_size\":1,\"vocab_size\":2}", "given twice");
     check_refused("llama", "{\"hidden_size\":\"16\"}",
                   "'hidden_size' is \"16\"; it must be a whole");
     check_refused("llama", "{\"hidden_size\":16.5}", "must be a whole number");
     check_refused("llama", "{\"hidden_size\":-16}", "'hidden_size' is -16");
     check_refused("llama", "{\"hidden_size\":9223372036854775807}", "9223372036854775807");
     check_refused("llama", "{\"hidden_size\":99999999999999999999999}", "not JSON");
-    check_refused("llama", "{\"rms_norm_eps\":0}", "'layernorm_epsilon' is 0");
+    check_refused("llama", "{\"rms_norm_eps\":0}", "'rms_norm_eps' is 0");
     check_refused("llama", "{\"rms_norm_eps\":null}",
                   "'rms_norm_eps' is null; it must be a number");
     check_refused("llama", "{\"tie_word_embeddings\":1}", "must be true or false");
     check_refused("llama", "{\"eos_token_id\":[]}", "'eos_token_id' is []");
     check_refused("llama", "{\"eos_token_id\":[1,\"x\"]}", "'eos_token_id' is [1,\"x\"]");
     check_refused("llama", "{\"num_key_value_heads\":5}",
-                  "'num_query_groups' 5 must be at least 1 and divide 'num_attention_heads' 32");
+                  "config.json: 'num_key_value_heads' 5 must be at least 1 and divide 'num_attention_heads' 32");
     check_refused("llama", "{\"attention_dropout\":1.0}", "'attention_dropout' 1 must be");
     check_refused("gpt2", "{\"resid_pdrop\":0.1,\"embd_pdrop\":0.2}",
                   "'resid_pdrop' 0.1 and 'embd_pdrop' 0.2 differ");

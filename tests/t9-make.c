@@ -8,6 +8,7 @@
  *   t9-make tokens PREFIX VOCAB ID...     "/" ends a document
  *   t9-make random PREFIX VOCAB DOCUMENTS LENGTH
  *   t9-make edit FILE OPERATION...        on a safetensors file, see edits[]
+ *   t9-make config FILE KEY JSON...       sets keys of a JSON file, "-" takes one away; a.0.b is a path
  *   t9-make json FILE KEY                 values of KEY in JSON lines, read strictly
  *   t9-make bytes FILE                    sizes, or "missing"
  */
@@ -396,6 +397,48 @@ static void make_random(int argc, char **argv)
     write_tokens(argv[0], vocab, tokens, lengths, documents);
 }
 
+/* ---- JSON ---- */
+
+static json_t *child_of(json_t *value, const char *key)
+{
+    return json_is_array(value) ? json_array_get(value, strtoul(key, NULL, 10))
+                                : json_object_get(value, key);
+}
+
+static void set_key(json_t *root, const char *path, const char *text)
+{
+    char key[256];
+    for (;; path += strlen(key) + 1) {
+        snprintf(key, sizeof key, "%.*s", (int)strcspn(path, "."), path);
+        if (!path[strlen(key)])
+            break;
+        root = child_of(root, key);
+    }
+    json_t *value = json_loads(text, JSON_DECODE_ANY, NULL);
+    if (strcmp(text, "-") == 0)
+        json_object_del(root, key);
+    else if (!value)
+        die("no JSON", text);
+    else if (json_is_array(root) ? json_array_set_new(root, strtoul(key, NULL, 10), value)
+                                 : json_object_set_new(root, key, value))
+        die("cannot set", key);
+}
+
+static void make_config(int argc, char **argv)
+{
+    json_t *root = NULL;
+    if (tri_json_read_file(argv[0], (size_t)1 << 28, NULL, &root) != TRI_OK)
+        die("cannot read", argv[0]);
+    for (int i = 1; i + 1 < argc; i += 2)
+        set_key(root, argv[i], argv[i + 1]);
+    char *text = json_dumps(root, JSON_INDENT(2));
+    FILE *out = open_out(argv[0]);
+    fprintf(out, "%s\n", text);
+    fclose(out);
+    free(text);
+    json_decref(root);
+}
+
 /* ---- looking ---- */
 
 static void show_json(int argc, char **argv)
@@ -439,8 +482,8 @@ static const struct {
     void (*run)(int argc, char **argv);
 } tasks[] = {
     {"toy-a", 3, make_toy_a},   {"toy-b", 3, make_toy_b}, {"tokens", 3, make_tokens},
-    {"random", 4, make_random}, {"edit", 2, make_edit},   {"json", 2, show_json},
-    {"bytes", 1, show_bytes},
+    {"random", 4, make_random}, {"edit", 2, make_edit},   {"config", 3, make_config},
+    {"json", 2, show_json},     {"bytes", 1, show_bytes},
 };
 
 int main(int argc, char **argv)

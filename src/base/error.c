@@ -68,11 +68,15 @@ static void error_list_push(struct error_list *list, tri_status status, char *te
     list->entries[list->num++] = (struct error_entry){.status = status, .text = text};
 }
 
+/* A message is one line, and what it quotes from a file or flag paints no terminal. */
 static char *error_format(const char *format, va_list args)
 {
     char *text = NULL;
     if (vasprintf(&text, format, args) < 0)
         return NULL;
+    for (unsigned char *c = (unsigned char *)text; *c; c++)
+        if (*c < 0x20 || *c == 0x7f)
+            *c = *c == '\t' ? ' ' : '?';
     return text;
 }
 

@@ -28,8 +28,9 @@ static tri_status file_read_all(int descriptor, const char *path, size_t max_byt
             break;
         used += (size_t)got;
         if (used > max_bytes) {
-            status =
-                tri_error_add(err, TRI_INVALID, "'%s' has more than %zu bytes", path, max_bytes);
+            status = tri_error_add(err, TRI_INVALID,
+                                   "'%s' has more than %zu bytes; is it the right file?", path,
+                                   max_bytes);
             break;
         }
         if (used + 1 == room) {

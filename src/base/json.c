@@ -4,20 +4,80 @@
 
 #include "base/file.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+/* What jansson's words for the commonest slips do not say: the way out. */
+static const char *json_way_out(const char *what)
+{
+    static const struct {
+        const char *words, *way_out;
+    } hints[] = {
+        {"near end of file", "; the text ends too early"},
+        {"premature end of input", "; the text ends too early"},
+        {"near 'NaN'", "; JSON has no NaN, write a number or null"},
+        {"near 'Infinity'", "; JSON has no Infinity, write a number or null"},
+        {"near 'True'", "; write true"},
+        {"near 'False'", "; write false"},
+        {"near 'None'", "; write null"},
+        {"near '/'", "; JSON has no comments"},
+        {"near '''", "; quote with \""},
+        {"string or '}' expected near '}'", "; no comma goes before it"},
+        {"too big integer", "; it does not fit into 64 bits"},
+        {"real number overflow", "; it is too large for a number"},
+    };
+    for (size_t i = 0; i < sizeof(hints) / sizeof(hints[0]); i++)
+        if (strstr(what, hints[i].words))
+            return hints[i].way_out;
+    return "";
+}
+
+/* What the file is instead of JSON, seen at its first bytes, or NULL. */
+static const char *json_other_kind(const char *text, size_t bytes)
+{
+    const unsigned char *head = (const unsigned char *)text;
+    size_t blank = 0;
+    while (blank < bytes && strchr(" \t\r\n", text[blank]) && text[blank])
+        blank++;
+    if (blank == bytes)
+        return "it is empty";
+    if (bytes >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0)
+        return "it begins with a byte order mark; save it without";
+    if (bytes >= 2 && head[0] >= 0xfe && (head[0] ^ head[1]) == 1)
+        return "it is UTF-16; save it as UTF-8";
+    return NULL;
+}
+
+static tri_status json_problem(const char *text, size_t bytes, const char *name,
+                               const json_error_t *problem, tri_error *err)
+{
+    const char *kind = json_other_kind(text, bytes), *what = problem->text;
+    char twice[JSON_ERROR_TEXT_LENGTH + 32];
+    if (json_error_code(problem) == json_error_out_of_memory)
+        return tri_error_add(err, TRI_NOMEM, "out of memory while '%s' was read", name);
+    if (kind || problem->line < 1)
+        return tri_error_add(err, TRI_INVALID, "%s: not JSON: %s", name, kind ? kind : what);
+    if (json_error_code(problem) == json_error_duplicate_key) {
+        const char *key = strchr(what, '"'); /* "... near '"a"'" */
+        int length = key ? (int)strlen(key) - 3 : 0;
+        snprintf(twice, sizeof(twice), "'%.*s' is given twice; keep one", length,
+                 key ? key + 1 : "");
+        what = twice;
+    } else if (json_error_code(problem) == json_error_null_character) {
+        what = "a text with \\u0000 is not read";
+    }
+    return tri_error_add(err, TRI_INVALID, "%s:%d:%d: not JSON: %s%s", name, problem->line,
+                         problem->column, what, json_way_out(what));
+}
 
 tri_status tri_json_read_text(const char *text, size_t bytes, const char *name, tri_error *err,
                               json_t **root)
 {
     json_error_t problem;
     json_t *made = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &problem);
-    if (!made && json_error_code(&problem) == json_error_out_of_memory)
-        return tri_error_add(err, TRI_NOMEM, "out of memory while '%s' was read", name);
-    if (!made && problem.line < 1)
-        return tri_error_add(err, TRI_INVALID, "%s: not JSON: %s", name, problem.text);
     if (!made)
-        return tri_error_add(err, TRI_INVALID, "%s:%d:%d: not JSON: %s", name, problem.line,
-                             problem.column, problem.text);
+        return json_problem(text, bytes, name, &problem, err);
     *root = made;
     return TRI_OK;
 }

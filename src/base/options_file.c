@@ -69,6 +69,39 @@ static const char *node_kind(const yaml_node_t *node)
                                              : "a text with a zero byte";
 }
 
+/* The pair of a map whose key equals that of 'pair' and comes before it, or NULL. */
+static const yaml_node_t *reader_earlier(struct file_reader *reader, const yaml_node_t *map,
+                                         const yaml_node_pair_t *pair)
+{
+    const char *key = scalar_text(yaml_document_get_node(reader->document, pair->key));
+    for (yaml_node_pair_t *other = map->data.mapping.pairs.start; other < pair; other++) {
+        const yaml_node_t *node = yaml_document_get_node(reader->document, other->key);
+        const char *text = scalar_text(node);
+        if (key && text && strcmp(key, text) == 0)
+            return node;
+    }
+    return NULL;
+}
+
+/* The key of a pair as text; NULL, with the problem noted, when it is no text or given twice. */
+static const char *reader_key(struct file_reader *reader, const yaml_node_t *map,
+                              const yaml_node_pair_t *pair)
+{
+    const yaml_node_t *node = yaml_document_get_node(reader->document, pair->key);
+    const char *key = scalar_text(node);
+    if (!key) {
+        reader_problem(reader, node, "a key is %s; use a name", node_kind(node));
+        return NULL;
+    }
+    const yaml_node_t *earlier = reader_earlier(reader, map, pair);
+    if (earlier) {
+        reader_problem(reader, node, "'%s' is given twice, first in line %zu; keep one", key,
+                       earlier->start_mark.line + 1);
+        return NULL;
+    }
+    return key;
+}
+
 static void reader_append(struct file_reader *reader, const struct tri_option *row, void *config,
                           const yaml_node_t *key, const yaml_node_t *value)
 {
@@ -108,44 +141,13 @@ static void reader_set(struct file_reader *reader, const struct tri_option *row,
         tri_option_unset(row, config);
         for (yaml_node_pair_t *pair = node->data.mapping.pairs.start;
              pair < node->data.mapping.pairs.top; pair++)
-            reader_append(reader, row, config, yaml_document_get_node(reader->document, pair->key),
-                          yaml_document_get_node(reader->document, pair->value));
+            if (reader_key(reader, node, pair))
+                reader_append(reader, row, config,
+                              yaml_document_get_node(reader->document, pair->key),
+                              yaml_document_get_node(reader->document, pair->value));
     } else {
         reader_problem(reader, node, "'%s' is %s; use one value", row->name, node_kind(node));
     }
-}
-
-/* The pair of a map whose key equals that of 'pair' and comes before it, or NULL. */
-static const yaml_node_t *reader_earlier(struct file_reader *reader, const yaml_node_t *map,
-                                         const yaml_node_pair_t *pair)
-{
-    const char *key = scalar_text(yaml_document_get_node(reader->document, pair->key));
-    for (yaml_node_pair_t *other = map->data.mapping.pairs.start; other < pair; other++) {
-        const yaml_node_t *node = yaml_document_get_node(reader->document, other->key);
-        const char *text = scalar_text(node);
-        if (key && text && strcmp(key, text) == 0)
-            return node;
-    }
-    return NULL;
-}
-
-/* The key of a pair as text; NULL, with the problem noted, when it is no text or given twice. */
-static const char *reader_key(struct file_reader *reader, const yaml_node_t *map,
-                              const yaml_node_pair_t *pair)
-{
-    const yaml_node_t *node = yaml_document_get_node(reader->document, pair->key);
-    const char *key = scalar_text(node);
-    if (!key) {
-        reader_problem(reader, node, "a key is %s; use a name", node_kind(node));
-        return NULL;
-    }
-    const yaml_node_t *earlier = reader_earlier(reader, map, pair);
-    if (earlier) {
-        reader_problem(reader, node, "'%s' is given twice, first in line %zu; keep one", key,
-                       earlier->start_mark.line + 1);
-        return NULL;
-    }
-    return key;
 }
 
 static void reader_unknown_key(struct file_reader *reader, const yaml_node_t *node, const char *key,
@@ -230,6 +232,20 @@ static bool reader_has_section(const struct file_reader *reader, const char *nam
     return false;
 }
 
+/* The sections in the order of the tables, each once: "shape, spec, train". */
+static void reader_sections(const struct file_reader *reader, struct tri_option_text *list)
+{
+    int num = 0;
+    for (int i = 0; i < reader->num_bindings; i++) {
+        const char *section = reader->bindings[i].table->section;
+        int first = 0;
+        while (strcmp(reader->bindings[first].table->section, section) != 0)
+            first++;
+        if (section[0] && first == i)
+            tri_option_text_add(list, "%s%s", num++ ? ", " : "", section);
+    }
+}
+
 static void reader_unknown_section(struct file_reader *reader, const yaml_node_t *key,
                                    const yaml_node_t *value, const char *name)
 {
@@ -243,10 +259,14 @@ static void reader_unknown_section(struct file_reader *reader, const yaml_node_t
             nearest = section;
         }
     }
+    char known[256];
+    struct tri_option_text list;
+    tri_option_text_init(&list, known, sizeof(known));
+    reader_sections(reader, &list);
     if (nearest)
         reader_problem(reader, key, "unknown section '%s', did you mean '%s'?", name, nearest);
     else if (value->type == YAML_MAPPING_NODE)
-        reader_problem(reader, key, "unknown section '%s'; see --help for the known ones", name);
+        reader_problem(reader, key, "unknown section '%s'; use one of %s", name, known);
     else
         reader_unknown_key(reader, key, name, NULL);
 }
@@ -254,7 +274,8 @@ static void reader_unknown_section(struct file_reader *reader, const yaml_node_t
 static void reader_root(struct file_reader *reader, const yaml_node_t *root)
 {
     if (root->type != YAML_MAPPING_NODE) {
-        reader_problem(reader, root, "the file holds no map of sections");
+        reader_problem(reader, root,
+                       "the file holds no map of sections; write 'shape:' and its keys below it");
         return;
     }
     for (yaml_node_pair_t *pair = root->data.mapping.pairs.start;
@@ -271,7 +292,21 @@ static void reader_root(struct file_reader *reader, const yaml_node_t *root)
     }
 }
 
-static tri_status parser_problem(const yaml_parser_t *parser, const char *name, tri_error *err)
+/* Whether a tab indents the line, which YAML forbids and its parser says in other words. */
+static bool line_has_tab(const char *text, size_t bytes, size_t line)
+{
+    const char *end = text + bytes;
+    for (; line > 0 && text; line--) {
+        text = memchr(text, '\n', (size_t)(end - text));
+        text = text ? text + 1 : NULL;
+    }
+    while (text && text < end && *text == ' ')
+        text++;
+    return text && text < end && *text == '\t';
+}
+
+static tri_status parser_problem(const yaml_parser_t *parser, const char *text, size_t bytes,
+                                 const char *name, tri_error *err)
 {
     if (parser->error == YAML_MEMORY_ERROR)
         return tri_error_add(err, TRI_NOMEM, "out of memory while '%s' was read", name);
@@ -279,8 +314,10 @@ static tri_status parser_problem(const yaml_parser_t *parser, const char *name, 
     if (parser->error == YAML_READER_ERROR)
         return tri_error_add(err, TRI_INVALID, "%s: byte %zu: not YAML: %s", name,
                              parser->problem_offset, problem);
-    return tri_error_add(err, TRI_INVALID, "%s:%zu:%zu: not YAML: %s", name,
-                         parser->problem_mark.line + 1, parser->problem_mark.column + 1, problem);
+    bool has_tab = line_has_tab(text, bytes, parser->problem_mark.line);
+    return tri_error_add(err, TRI_INVALID, "%s:%zu:%zu: not YAML: %s%s", name,
+                         parser->problem_mark.line + 1, parser->problem_mark.column + 1, problem,
+                         has_tab ? "; indent with blanks, not with tabs" : "");
 }
 
 /* Loads one document; fn gets its root unless it is empty. */
@@ -293,7 +330,7 @@ static tri_status document_read(const char *text, size_t bytes, struct file_read
               "out of memory while '%s' was read", reader->name);
     yaml_parser_set_input_string(&parser, (const unsigned char *)text, bytes);
     if (!yaml_parser_load(&parser, &document)) {
-        tri_status status = parser_problem(&parser, reader->name, reader->err);
+        tri_status status = parser_problem(&parser, text, bytes, reader->name, reader->err);
         yaml_parser_delete(&parser);
         return status;
     }
@@ -308,7 +345,7 @@ static tri_status document_read(const char *text, size_t bytes, struct file_read
             reader_problem(reader, second, "a second document starts here; use one per file");
         yaml_document_delete(&document);
     } else if (root) {
-        reader_note_status(reader, parser_problem(&parser, reader->name, reader->err));
+        reader_note_status(reader, parser_problem(&parser, text, bytes, reader->name, reader->err));
     }
     yaml_parser_delete(&parser);
     return reader->status;

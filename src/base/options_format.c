@@ -31,6 +31,24 @@ static bool text_is_plain(const char *text, size_t length)
     return !text_has_meaning(text, length);
 }
 
+/* The code point at text when YAML reads it as no character or as a line's end, *bytes is its length; else 0. */
+static unsigned yaml_code(const unsigned char *text, size_t length, size_t *bytes)
+{
+    unsigned c = text[0];
+    *bytes = 1;
+    if (c < 0x20 || c == 0x7f)
+        return c;
+    if (length >= 2 && c == 0xc2 && text[1] <= 0x9f) {
+        *bytes = 2;
+        return text[1];
+    }
+    if (length < 3 || (c != 0xe2 && c != 0xef))
+        return 0;
+    *bytes = 3;
+    unsigned code = (c & 15) << 12 | (text[1] & 63u) << 6 | (text[2] & 63u);
+    return code == 0x2028 || code == 0x2029 || code == 0xfeff || code >= 0xfffe ? code : 0;
+}
+
 static void yaml_text(struct tri_option_text *out, const char *text, size_t length)
 {
     if (text_is_plain(text, length)) {
@@ -38,14 +56,13 @@ static void yaml_text(struct tri_option_text *out, const char *text, size_t leng
         return;
     }
     tri_option_text_add(out, "\"");
-    for (size_t i = 0; i < length; i++) {
-        unsigned char c = (unsigned char)text[i];
-        if (c == '"' || c == '\\')
-            tri_option_text_add(out, "\\%c", c);
-        else if (c < 0x20 || c == 0x7f)
-            tri_option_text_add(out, "\\x%02x", c);
+    for (size_t i = 0, bytes; i < length; i += bytes) {
+        const char *c = &text[i];
+        unsigned code = yaml_code((const unsigned char *)c, length - i, &bytes);
+        if (code)
+            tri_option_text_add(out, code < 0x100 ? "\\x%02x" : "\\u%04x", code);
         else
-            tri_option_text_add(out, "%c", c);
+            tri_option_text_add(out, "%s%.*s", *c == '"' || *c == '\\' ? "\\" : "", (int)bytes, c);
     }
     tri_option_text_add(out, "\"");
 }

@@ -57,6 +57,10 @@ int tri_hf_window_read(const struct tri_hf_keys *keys, const json_t *root, const
 int tri_hf_window_write(const struct tri_hf_keys *keys, const struct tri_gpt_config *config,
                         json_t *root);
 
+/* tri_gpt_config_check() of what came from the file called name: its problems name that file and its keys. */
+tri_status tri_hf_check(const struct tri_hf_keys *keys, const struct tri_gpt_config *config,
+                        const char *name, tri_error *err);
+
 enum tri_hf_other { TRI_HF_HARMLESS, TRI_HF_OFF, TRI_HF_CHANGES, TRI_HF_UNKNOWN };
 /* What a key outside the family's table is; CHANGES: it asks for another function. */
 enum tri_hf_other tri_hf_other_key(const char *name, const json_t *value);

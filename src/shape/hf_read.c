@@ -2,6 +2,7 @@
 /* config.json to gpt_config, by a family's table of keys. */
 #include "shape/hf_inner.h"
 
+#include "base/number.h"
 #include "shape/check.h"
 #include "shape/options.h"
 
@@ -28,12 +29,17 @@ struct reader {
 #define PROBLEM(reader, status, ...)                                                               \
     ((reader)->problems++, (void)tri_error_add((reader)->err, status, __VA_ARGS__))
 
-static void reader_wrong_type(struct reader *reader, const char *key, const json_t *value,
-                              const char *wanted)
+/* Said once for a key that has several rows, one for each option that it sets. */
+static void reader_wrong_type(struct reader *reader, const struct tri_hf_key *key,
+                              const json_t *value, const char *wanted)
 {
     char text[VALUE_TEXT];
+    for (int i = 0; i < reader->keys.num && &reader->keys.rows[i] != key; i++)
+        if (strcmp(reader->keys.rows[i].name, key->name) == 0)
+            return;
     tri_hf_json_text(value, text, sizeof(text));
-    PROBLEM(reader, TRI_INVALID, "%s: '%s' is %s; it must be %s", reader->name, key, text, wanted);
+    PROBLEM(reader, TRI_INVALID, "%s: '%s' is %s; it must be %s", reader->name, key->name, text,
+            wanted);
 }
 
 /* The earlier key of the table that has set the same option, or NULL. */
@@ -52,10 +58,11 @@ static void reader_set(struct reader *reader, const struct tri_hf_key *key, cons
 {
     struct tri_hf_field field = tri_hf_field_find(&reader->config, key->option);
     const struct tri_hf_key *twin = reader_twin(reader, key);
-    char before[TRI_OPTION_TEXT], after[TRI_OPTION_TEXT], where[4096 + 128];
+    struct tri_option row = *field.row; /* called as in the file, for messages */
+    char before[TRI_OPTION_TEXT], after[TRI_OPTION_TEXT];
+    row.name = key->name;
     tri_option_format(field.row, field.base, before, sizeof(before));
-    snprintf(where, sizeof(where), "%s: '%s'", reader->name, key->name);
-    if (tri_option_set(field.row, field.base, text, where, reader->err) != TRI_OK) {
+    if (tri_option_set(&row, field.base, text, reader->name, reader->err) != TRI_OK) {
         reader->problems++;
         return;
     }
@@ -77,7 +84,7 @@ static void reader_field(struct reader *reader, const struct tri_hf_key *key, co
         return;
     if (field.row->type == TRI_OPTION_BOOL) {
         if (!json_is_boolean(value))
-            reader_wrong_type(reader, key->name, value, "true or false");
+            reader_wrong_type(reader, key, value, "true or false");
         else
             reader_set(reader, key, json_is_true(value) ? "true" : "false");
         return;
@@ -85,9 +92,9 @@ static void reader_field(struct reader *reader, const struct tri_hf_key *key, co
     if (field.row->type == TRI_OPTION_INT && json_is_integer(value))
         snprintf(text, sizeof(text), "%" JSON_INTEGER_FORMAT, json_integer_value(value));
     else if (field.row->type == TRI_OPTION_DOUBLE && json_is_number(value))
-        snprintf(text, sizeof(text), "%.17g", json_number_value(value));
+        tri_number_format_double(json_number_value(value), text);
     else {
-        reader_wrong_type(reader, key->name, value,
+        reader_wrong_type(reader, key, value,
                           field.row->type == TRI_OPTION_INT ? "a whole number" : "a number");
         return;
     }
@@ -102,7 +109,7 @@ static void reader_activation(struct reader *reader, const struct tri_hf_key *ke
     if (choice)
         reader_set(reader, key, choice);
     else
-        reader_wrong_type(reader, key->name, value, tri_hf_activation_list());
+        reader_wrong_type(reader, key, value, tri_hf_activation_list());
 }
 
 static void reader_token(struct reader *reader, const struct tri_hf_key *key, const json_t *value)
@@ -116,7 +123,7 @@ static void reader_token(struct reader *reader, const struct tri_hf_key *key, co
     json_array_foreach(value, i, item) if (!json_is_integer(item) || json_integer_value(item) < 0)
         first = NULL;
     if (!first || !json_is_integer(first)) {
-        reader_wrong_type(reader, key->name, value, "a token id, a list of them, or null");
+        reader_wrong_type(reader, key, value, "a token id, a list of them, or null");
         return;
     }
     snprintf(text, sizeof(text), "%" JSON_INTEGER_FORMAT, json_integer_value(first));
@@ -130,7 +137,7 @@ static void reader_inverse_square(struct reader *reader, const struct tri_hf_key
     if (json_is_null(value))
         return;
     if (!json_is_number(value) || !(json_number_value(value) > 0)) {
-        reader_wrong_type(reader, key->name, value, "a number above 0");
+        reader_wrong_type(reader, key, value, "a number above 0");
         return;
     }
     snprintf(text, sizeof(text), "%.17g", 1 / sqrt(json_number_value(value)));
@@ -159,11 +166,12 @@ static void reader_rope_layers(struct reader *reader, const struct tri_hf_key *k
     if (num < 1 || num > TRI_OPTION_MAX_ITEMS) /* the shape's check tells that */
         return;
     if (every < 1) {
-        reader_wrong_type(reader, "no_rope_layer_interval", interval, "a whole number above 0");
+        const struct tri_hf_key every_key = {.name = "no_rope_layer_interval"};
+        reader_wrong_type(reader, &every_key, interval, "a whole number above 0");
         return;
     }
     if (value && !json_is_null(value) && !is_list) {
-        reader_wrong_type(reader, key->name, value, "null or a list of 0 and 1 for each layer");
+        reader_wrong_type(reader, key, value, "null or a list of 0 and 1 for each layer");
         return;
     }
     list->num = num;
@@ -171,7 +179,7 @@ static void reader_rope_layers(struct reader *reader, const struct tri_hf_key *k
         const json_t *item = json_array_get(value, (size_t)i);
         list->value[i] = is_list ? json_integer_value(item) == 0 : (i + 1) % every == 0;
         if (is_list && !json_is_integer(item))
-            reader_wrong_type(reader, key->name, item, "null or a list of 0 and 1 for each layer");
+            reader_wrong_type(reader, key, item, "null or a list of 0 and 1 for each layer");
     }
 }
 
@@ -187,7 +195,7 @@ static void reader_value(struct reader *reader, const struct tri_hf_key *key, co
         break;
     case TRI_HF_NOT:
         if (!json_is_boolean(value))
-            reader_wrong_type(reader, key->name, value, "true or false");
+            reader_wrong_type(reader, key, value, "true or false");
         else
             reader_set(reader, key, json_is_true(value) ? "false" : "true");
         break;
@@ -331,7 +339,7 @@ static tri_status reader_finish(struct reader *reader)
     snprintf(reader->config.family, sizeof(reader->config.family), "%s",
              reader->family->model_type);
     tri_gpt_config_resolve(&reader->config);
-    TRI_TRY(tri_gpt_config_check(&reader->config, reader->err));
+    TRI_TRY(tri_hf_check(&reader->keys, &reader->config, reader->name, reader->err));
     if (reader->defaulted[0])
         tri_error_note(reader->err, "%s does not say %s: the defaults of family '%s'", reader->name,
                        reader->defaulted, reader->family->model_type);

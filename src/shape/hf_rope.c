@@ -43,14 +43,27 @@ static const json_t *rope_get(struct rope_reader *reader, const char *key, const
         const json_t *value = json_object_get(json_object_get(reader->root, objects[i]), key);
         if (!value || json_is_null(value))
             continue;
-        if (found && !tri_hf_json_equal(found, value))
-            PROBLEM(reader, TRI_INVALID, "%s: '%s.%s' and '%s.%s' differ; leave one of them out",
-                    reader->name, objects[0], key, objects[1], key);
+        if (found && !tri_hf_json_equal(found, value)) {
+            char first[96], second[96];
+            tri_hf_json_text(found, first, sizeof(first));
+            tri_hf_json_text(value, second, sizeof(second));
+            PROBLEM(reader, TRI_INVALID,
+                    "%s: '%s.%s' %s and '%s.%s' %s differ; leave one of them out", reader->name,
+                    objects[0], key, first, objects[1], key, second);
+        }
         if (!found && where)
             *where = objects[i];
         found = found ? found : value;
     }
     return found;
+}
+
+static void rope_wrong_type(struct rope_reader *reader, const char *key, const json_t *value,
+                            const char *wanted)
+{
+    char text[96];
+    tri_hf_json_text(value, text, sizeof(text));
+    PROBLEM(reader, TRI_INVALID, "%s: '%s' is %s; it must be %s", reader->name, key, text, wanted);
 }
 
 /* The number of key; standard when absent, which NaN forbids. */
@@ -119,8 +132,14 @@ static void rope_yarn(struct rope_reader *reader, struct tri_gpt_config *config)
     a->beta_fast = rope_number(reader, "beta_fast", 32);
     a->beta_slow = rope_number(reader, "beta_slow", 1);
     a->yarn_correction_range_round_to_int = !json_is_false(truncate);
+    if (truncate && !json_is_boolean(truncate))
+        rope_wrong_type(reader, "truncate", truncate, "true or false");
     if (factor)
         a->yarn_attention_factor = rope_number(reader, "attention_factor", 1);
+    if (mscale && !json_is_number(mscale))
+        rope_wrong_type(reader, "mscale", mscale, "a number");
+    if (all_dim && !json_is_number(all_dim))
+        rope_wrong_type(reader, "mscale_all_dim", all_dim, "a number");
     if (json_number_value(mscale) != 0 && json_number_value(all_dim) != 0) {
         a->mscale = rope_number(reader, "mscale", 1);
         a->mscale_all_dim = rope_number(reader, "mscale_all_dim", 1);
@@ -141,8 +160,7 @@ static void rope_sections(struct rope_reader *reader, struct tri_gpt_config *con
     json_array_foreach(sections, i, item) if (i < 3 && json_is_integer(item))
         list->value[list->num++] = json_integer_value(item);
     if (json_array_size(sections) != 3 || list->num != 3)
-        PROBLEM(reader, TRI_INVALID, "%s: 'mrope_section' must be three whole numbers",
-                reader->name);
+        rope_wrong_type(reader, "mrope_section", sections, "three whole numbers");
 }
 
 /* The type in either spelling; "default" where none is given. */
@@ -150,11 +168,12 @@ static const char *rope_type(struct rope_reader *reader)
 {
     const json_t *now = rope_get(reader, "rope_type", NULL), *once = rope_get(reader, "type", NULL);
     const char *type = json_string_value(now ? now : once);
-    if (now && once && !json_equal(now, once) && strcmp(type ? type : "", "default") != 0)
-        PROBLEM(reader, TRI_INVALID, "%s: 'rope_type' and 'type' differ; leave one of them out",
-                reader->name);
     if ((now || once) && !type)
-        PROBLEM(reader, TRI_INVALID, "%s: 'rope_type' must be a text", reader->name);
+        rope_wrong_type(reader, now ? "rope_type" : "type", now ? now : once, "a text");
+    else if (now && once && !json_equal(now, once) && strcmp(type, "default") != 0)
+        PROBLEM(reader, TRI_INVALID,
+                "%s: 'rope_type' \"%s\" and 'type' differ; leave one of them out", reader->name,
+                type);
     return type ? type : "default";
 }
 
@@ -192,6 +211,24 @@ static void rope_check_object(struct rope_reader *reader, const char *where, con
     }
 }
 
+/* Reads the type, which must be one of these, and that of the family if it has only one; false when it is none,
+   and then its keys are not looked at. */
+static bool rope_has_type(struct rope_reader *reader, const char *only)
+{
+    static const char *const types[] = {"default", "linear", "dynamic", "llama3", "yarn", "mrope"};
+    reader->type = rope_type(reader);
+    if (reader->problems)
+        return false;
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+        if (strcmp(types[i], reader->type) == 0 && (!only || strcmp(types[i], only) == 0))
+            return true;
+    PROBLEM(reader, TRI_UNSUPPORTED, "%s: 'rope_type' \"%s\" is not in this build%s; %s%s",
+            reader->name, reader->type, only ? " for this family" : "",
+            only ? only : "default, linear, dynamic, llama3, yarn and mrope",
+            only ? " works" : " work");
+    return false;
+}
+
 static void rope_scaling(struct rope_reader *reader, struct tri_gpt_config *config)
 {
     struct tri_attention_config *a = &config->transformer.attention;
@@ -204,21 +241,13 @@ static void rope_scaling(struct rope_reader *reader, struct tri_gpt_config *conf
         rope_llama3(reader, a);
     else if (strcmp(type, "yarn") == 0)
         rope_yarn(reader, config);
+    else if (json_number_value(rope_get(reader, "factor", NULL)) > 1)
+        PROBLEM(
+            reader, TRI_INVALID,
+            "%s: 'rope_scaling.factor' %g means nothing for rope_type \"%s\"; name the type that "
+            "it is for, or leave it out",
+            reader->name, json_number_value(rope_get(reader, "factor", NULL)), type);
     rope_sections(reader, config);
-}
-
-/* The type must be one of these, and that of the family if it has only one. */
-static void rope_check_type(struct rope_reader *reader, const char *only)
-{
-    static const char *const types[] = {"default", "linear", "dynamic", "llama3", "yarn", "mrope"};
-    bool is_known = false;
-    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
-        is_known |= strcmp(types[i], reader->type) == 0;
-    if (!is_known || (only && strcmp(only, reader->type) != 0))
-        PROBLEM(reader, TRI_UNSUPPORTED, "%s: 'rope_type' \"%s\" is not in this build%s; %s%s",
-                reader->name, reader->type, only ? " for this family" : "",
-                only ? only : "default, linear, dynamic, llama3, yarn and mrope",
-                only ? " works" : " work");
 }
 
 /* A share of channels stands beside the type in transformers 5; the family must know it. */
@@ -308,16 +337,12 @@ int tri_hf_rope_read(const struct tri_hf_keys *keys, const char *only_type, cons
     struct rope_reader reader = {.root = root, .name = name, .err = err};
     for (int i = 0; i < NUM_OBJECTS; i++) {
         const json_t *object = json_object_get(root, objects[i]);
-        char text[96];
-        if (!object || json_is_null(object) || json_is_object(object))
-            continue;
-        tri_hf_json_text(object, text, sizeof(text));
-        PROBLEM(&reader, TRI_INVALID, "%s: '%s' is %s; it must be an object or null", name,
-                objects[i], text);
+        if (object && !json_is_null(object) && !json_is_object(object))
+            rope_wrong_type(&reader, objects[i], object, "an object or null");
     }
-    reader.type = rope_type(&reader);
-    rope_check_type(&reader, only_type);
-    for (int i = 0; i < NUM_OBJECTS && !reader.problems; i++)
+    if (reader.problems || !rope_has_type(&reader, only_type))
+        return reader.problems;
+    for (int i = 0; i < NUM_OBJECTS; i++)
         rope_check_object(&reader, objects[i], json_object_get(root, objects[i]));
     if (reader.problems)
         return reader.problems;

@@ -40,11 +40,13 @@ static json_t *window_value(const struct tri_hf_keys *keys, const json_t *root,
 struct window {
     int64_t keys; /* 0: none */
     struct tri_option_list layers;
+    const char *wanted; /* instead of the value that is wrong */
 };
 
 /* What root says, each value an own reference or NULL. */
 struct window_values {
     json_t *keys, *is_on, *first, *every, *types;
+    bool has_types; /* not by default */
 };
 
 static bool is_null(const json_t *value)
@@ -74,21 +76,26 @@ static bool is_type_list(const json_t *list, int64_t num_layers)
     return (int64_t)json_array_size(list) == num_layers;
 }
 
-/* Returns the kind of the key that is wrong, TRI_HF_NONE: none. */
+/* Returns the kind of the key that is wrong, TRI_HF_NONE: none; *wanted is what it should be. */
 static enum tri_hf_key_kind window_find_wrong(const struct window_values *values,
-                                              int64_t num_layers)
+                                              int64_t num_layers, const char **wanted)
 {
     const json_t *keys = values->keys, *every = values->every, *types = values->types;
     bool is_used = !is_null(keys) && (!values->is_on || json_is_true(values->is_on));
-    if (is_used && (!json_is_integer(keys) || json_integer_value(keys) < 1))
-        return TRI_HF_WINDOW;
+    *wanted = "true or false";
     if (values->is_on && !json_is_boolean(values->is_on))
         return TRI_HF_WINDOW_SWITCH;
+    *wanted = "a number of keys, 1 or more, or null";
+    if (is_used && (!json_is_integer(keys) || json_integer_value(keys) < 1))
+        return TRI_HF_WINDOW;
+    *wanted = "a whole number";
     if (values->first && !json_is_integer(values->first))
         return TRI_HF_WINDOW_FIRST;
+    *wanted = "a number of layers, 1 or more, or null";
     if (!is_null(every) && (!json_is_integer(every) || json_integer_value(every) < 1))
         return TRI_HF_WINDOW_EVERY;
-    if (!is_null(types) && !json_is_integer(types) && !is_type_list(types, num_layers))
+    *wanted = "null or a list of \"" TRI_HF_SLIDING "\" and \"" TRI_HF_FULL "\" for each layer";
+    if (values->has_types && !is_null(types) && !is_type_list(types, num_layers))
         return TRI_HF_LAYER_TYPES;
     return TRI_HF_NONE;
 }
@@ -103,12 +110,14 @@ static enum tri_hf_key_kind window_read(const struct tri_hf_keys *keys, const js
         .first = window_value(keys, root, TRI_HF_WINDOW_FIRST),
         .every = window_value(keys, root, TRI_HF_WINDOW_EVERY),
         .types = window_value(keys, root, TRI_HF_LAYER_TYPES),
+        .has_types = json_object_get(root, "layer_types"),
     };
     int64_t num_layers = config->transformer.num_layers;
-    enum tri_hf_key_kind wrong = window_find_wrong(&values, num_layers);
+    const char *wanted;
+    enum tri_hf_key_kind wrong = window_find_wrong(&values, num_layers, &wanted);
     const json_t *list = json_is_array(values.types) ? values.types : NULL;
     bool only_still = !list && tri_hf_key_of_kind(keys, TRI_HF_ROPE_LAYERS);
-    *window = (struct window){.layers.num = num_layers};
+    *window = (struct window){.layers.num = num_layers, .wanted = wanted};
     if (!is_null(values.keys) && (!values.is_on || json_is_true(values.is_on)))
         window->keys = json_integer_value(values.keys);
     for (int64_t i = 0; i < num_layers && wrong == TRI_HF_NONE; i++)
@@ -145,10 +154,8 @@ int tri_hf_window_read(const struct tri_hf_keys *keys, const json_t *root, const
         char text[96];
         const char *key = tri_hf_key_of_kind(keys, wrong)->name;
         tri_hf_json_text(json_object_get(root, key), text, sizeof(text));
-        tri_error_add(err, TRI_INVALID,
-                      "%s: '%s' is %s; windows need a number of keys (1 or more) or null, and "
-                      "\"" TRI_HF_SLIDING "\" or \"" TRI_HF_FULL "\" for each of %lld layers",
-                      name, key, text, (long long)num_layers);
+        tri_error_add(err, TRI_INVALID, "%s: '%s' is %s; it must be %s", name, key, text,
+                      window.wanted);
         return 1;
     }
     if (window_contradicts(&window, root)) {

@@ -64,8 +64,8 @@ static bool override_read_ranges(const char **text, int64_t number, bool *inside
 
 enum match { MATCH_NO, MATCH_YES, MATCH_SYNTAX };
 
-/* Compares pattern with path, name by name. */
-static enum match override_match(const char *pattern, const char *path)
+/* Compares pattern with path, name by name; any_layer: whatever stands in brackets. */
+static enum match override_match(const char *pattern, const char *path, bool any_layer)
 {
     bool same = true;
     for (;;) {
@@ -84,7 +84,7 @@ static enum match override_match(const char *pattern, const char *path)
             bool inside, is_number = after != path && (*after == '\0' || *after == '.');
             if (!override_read_ranges(&pattern, number, &inside))
                 return MATCH_SYNTAX;
-            same &= is_number && inside;
+            same &= is_number && (inside || any_layer);
             path += strcspn(path, ".");
             path += *path == '.';
         }
@@ -152,7 +152,7 @@ static void override_visit(struct override *o, struct tri_module_spec *node, con
     }
     if (o->near) {
         near_add(o->near, path, tri_option_distance(o->pattern, path));
-    } else if (inside || override_match(o->pattern, path) == MATCH_YES) {
+    } else if (inside || override_match(o->pattern, path, false) == MATCH_YES) {
         inside = true;
         override_set(o, node);
     }
@@ -161,8 +161,42 @@ static void override_visit(struct override *o, struct tri_module_spec *node, con
                        tri_spec_child_path(o->arena, path, node->children[i].slot), inside);
 }
 
+/* Whether node or a module below it is what the pattern names in some other layer. */
+static bool override_is_elsewhere(struct override *o, const struct tri_module_spec *node,
+                                  const char *path)
+{
+    bool found = path && override_match(o->pattern, path, true) == MATCH_YES;
+    for (int i = 0; path && i < node->num_children && !found; i++)
+        found = override_is_elsewhere(o, &node->children[i],
+                                      tri_spec_child_path(o->arena, path, node->children[i].slot));
+    return found;
+}
+
+/* The layers that have what the pattern names in others: "0 to 3" or "0, 2 to 5"; false: none has it. */
+static bool override_layers(struct override *o, char *list, size_t bytes)
+{
+    const struct tri_model_spec *spec = o->spec;
+    size_t used = 0;
+    for (int layer = 0, last; layer < spec->num_units - 2; layer = last + 1) {
+        for (last = layer; last < spec->num_units - 2; last++)
+            if (!override_is_elsewhere(o, &spec->units[last + 1], spec->unit_path[last + 1]))
+                break;
+        if (last > layer && used < bytes)
+            used += (size_t)snprintf(list + used, bytes - used,
+                                     last - layer > 1 ? "%s%d to %d" : "%s%d", used ? ", " : "",
+                                     layer, last - 1);
+    }
+    return used > 0;
+}
+
 static tri_status override_no_match(struct override *o, tri_error *err)
 {
+    char layers[128];
+    if (override_layers(o, layers, sizeof(layers)))
+        return tri_error_add(err, TRI_INVALID,
+                             "'override' pattern '%s' matches no module; only layers %s of 0 to %d "
+                             "have it",
+                             o->pattern, layers, o->spec->num_units - 3);
     struct near_paths near = {.count = 0};
     struct tri_model_spec *spec = o->spec;
     o->near = &near;
@@ -192,14 +226,24 @@ static const char *override_own(const struct tri_model_spec *spec, const char *i
     return NULL;
 }
 
+/* A copy of text up to end without the blanks round it. */
+static const char *override_trim(tri_arena *arena, const char *text, const char *end)
+{
+    while (text < end && *text == ' ')
+        text++;
+    while (end > text && end[-1] == ' ')
+        end--;
+    return tri_arena_format(arena, "%.*s", (int)(end - text), text);
+}
+
 static tri_status override_item(struct tri_model_spec *spec, const char *item, tri_error *err)
 {
-    const char *equals = strchr(item, '=');
-    char *pattern = tri_arena_format(spec->arena, "%.*s", equals ? (int)(equals - item) : 0, item);
-    const char *implementation = equals ? tri_arena_format(spec->arena, "%s", equals + 1) : NULL;
-    if (!pattern || (equals && !implementation))
+    const char *end = item + strlen(item), *equals = strchr(item, '=');
+    const char *pattern = override_trim(spec->arena, item, equals ? equals : end);
+    const char *implementation = override_trim(spec->arena, equals ? equals + 1 : end, end);
+    if (!pattern || !implementation)
         return tri_error_set(err, TRI_NOMEM, "out of memory while reading 'override'");
-    if (!equals)
+    if (!implementation[0])
         return tri_error_add(err, TRI_INVALID,
                              "'override' item '%s' names no implementation; write path=%s", item,
                              tri_implementation_list());
@@ -214,7 +258,7 @@ static tri_status override_item(struct tri_model_spec *spec, const char *item, t
             "'override' of '%s' asks for implementation '%s', which is not in this "
             "build; use %s",
             pattern, implementation, tri_implementation_list());
-    if (override_match(pattern, "") == MATCH_SYNTAX)
+    if (override_match(pattern, "", false) == MATCH_SYNTAX)
         return tri_error_add(
             err, TRI_INVALID,
             "'override' pattern '%s' is not a path like "
