@@ -97,8 +97,10 @@ static tri_status parse_shape(const char *path, struct tri_gpt_config *shape, tr
         tri_hf_config_model_type(text, bytes, path, err, model_type, sizeof model_type);
     const struct tri_family *family = status == TRI_OK ? tri_family_find(model_type) : NULL;
     if (status == TRI_OK && !family)
-        status = tri_error_add(err, TRI_UNSUPPORTED, "'%s': no family reads the model_type '%s'",
-                               path, model_type);
+        status =
+            tri_error_add(err, TRI_UNSUPPORTED,
+                          "%s: 'model_type' is \"%s\", which no family of this build reads; use %s",
+                          path, model_type, tri_family_list());
     if (status == TRI_OK)
         status = tri_hf_config_read(family->config, text, bytes, path, err, shape);
     free(text);
