@@ -9,7 +9,8 @@
 #include <math.h>
 
 /* Widest head; a query's weighted values lie on the stack. */
-#define MAX_WIDTH 1024
+#define PART                                                                                       \
+    1024 /* channels that are summed up at once; of wider heads the scores are made again */
 
 /* Row [D] of head h at position s of batch row b in [S, B, H, D]. */
 static float *attention_row(const struct tri_tensor *t, int64_t s, int64_t b, int64_t h)
@@ -55,14 +56,20 @@ static double attention_cap(const struct tri_attention *attention, double score)
     return cap > 0 ? cap * tanh(score / cap) : score;
 }
 
-/* One query: out = sum of p_j factor_j v_j, p = softmax(scale q.k_j); returns the log of the sum. A sink
-   is where the sum starts. */
+static int64_t smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* One query: out = sum of p_j factor_j v_j, p = softmax(scale q.k_j), from channel first on; returns the log of
+   the sum. A sink is where the sum starts. */
 static float attention_query(float *out, const float *qp, const struct tri_tensor *key,
                              const struct tri_tensor *value, const struct tri_attention *attention,
-                             int64_t i, int64_t b, int64_t h, int64_t g)
+                             int64_t i, int64_t b, int64_t h, int64_t g, int64_t first)
 {
     int64_t S_k = key->dims[0], D = key->dims[3], position = attention->query_offset + i;
-    double max = -INFINITY, sum = 0, weighted[MAX_WIDTH] = {0};
+    int64_t width = smaller(D - first, PART);
+    double max = -INFINITY, sum = 0, weighted[PART] = {0};
     if (attention->has_sink) {
         max = attention->sink ? attention->sink[h] : 0;
         sum = 1;
@@ -75,19 +82,19 @@ static float attention_query(float *out, const float *qp, const struct tri_tenso
         if (score > max) {
             double shrink = exp(max - score);
             sum *= shrink;
-            for (int64_t d = 0; d < D; d++)
+            for (int64_t d = 0; d < width; d++)
                 weighted[d] *= shrink;
             max = score;
         }
         double p = exp(score - max);
         double kept = p * attention_factor(attention, b, h, position, j);
-        const float *vp = attention_row(value, j, b, g);
+        const float *vp = attention_row(value, j, b, g) + first;
         sum += p;
-        for (int64_t d = 0; d < D; d++)
+        for (int64_t d = 0; d < width; d++)
             weighted[d] += kept * vp[d];
     }
-    for (int64_t d = 0; d < D; d++)
-        out[d] = sum > 0 ? (float)(weighted[d] / sum) : 0;
+    for (int64_t d = 0; d < width; d++)
+        out[first + d] = sum > 0 ? (float)(weighted[d] / sum) : 0;
     return sum > 0 ? (float)(max + log(sum)) : -INFINITY;
 }
 
@@ -98,13 +105,13 @@ void tri_ref_attention(struct tri_queue *q, struct tri_tensor out, struct tri_te
     (void)q;
     (void)workspace;
     int64_t S_q = query.dims[0], B = query.dims[1], H = query.dims[2], G = key.dims[2];
-    TRI_ASSERT(query.dims[3] <= MAX_WIDTH);
     for (int64_t b = 0; b < B; b++)
         for (int64_t h = 0; h < H; h++)
             for (int64_t i = 0; i < S_q; i++)
-                *attention_lse(&lse, b, h, i) =
-                    attention_query(attention_row(&out, i, b, h), attention_row(&query, i, b, h),
-                                    &key, &value, attention, i, b, h, h / (H / G));
+                for (int64_t first = 0; first < query.dims[3]; first += PART)
+                    *attention_lse(&lse, b, h, i) = attention_query(
+                        attention_row(&out, i, b, h), attention_row(&query, i, b, h), &key, &value,
+                        attention, i, b, h, h / (H / G), first);
 }
 
 struct attention_grads {
@@ -119,7 +126,7 @@ struct attention_grads {
  *   dq  += ds_j k_j,  dk_j += ds_j q
  */
 static void attention_query_backward(const struct attention_grads *t, int64_t i, int64_t b,
-                                     int64_t h, int64_t g)
+                                     int64_t h, int64_t g, int64_t first)
 {
     int64_t S_k = t->key.dims[0], D = t->key.dims[3];
     int64_t position = t->attention->query_offset + i;
@@ -128,7 +135,8 @@ static void attention_query_backward(const struct attention_grads *t, int64_t i,
     double lse = *attention_lse(&t->lse, b, h, i), scale = t->attention->scale;
     double cap = t->attention->softcap;
     double delta = attention_dot(dop, attention_row(&t->out, i, b, h), D);
-    double dq[MAX_WIDTH] = {0};
+    int64_t width = smaller(D - first, PART);
+    double dq[PART] = {0};
     for (int64_t j = 0; j < S_k; j++) {
         if (!attention_sees(t->attention, b, position, j, S_k))
             continue;
@@ -139,14 +147,14 @@ static void attention_query_backward(const struct attention_grads *t, int64_t i,
         double p = exp(score - lse);
         double factor = attention_factor(t->attention, b, h, position, j);
         double ds = p * (factor * attention_dot(dop, vp, D) - delta) * scale * slope;
-        for (int64_t d = 0; d < D; d++) {
-            dq[d] += ds * kp[d];
-            dkp[d] += (float)(ds * qp[d]);
-            dvp[d] += (float)(p * factor * dop[d]);
+        for (int64_t d = 0; d < width; d++) {
+            dq[d] += ds * kp[first + d];
+            dkp[first + d] += (float)(ds * qp[first + d]);
+            dvp[first + d] += (float)(p * factor * dop[first + d]);
         }
     }
-    for (int64_t d = 0; d < D; d++)
-        dqp[d] = (float)dq[d];
+    for (int64_t d = 0; d < width; d++)
+        dqp[first + d] = (float)dq[d];
 }
 
 /* dkey and dvalue gather over the heads of their group, then over queries, in this order. */
@@ -169,13 +177,13 @@ void tri_ref_attention_backward(struct tri_queue *q, struct tri_tensor dquery,
                                       .value = value,
                                       .attention = attention};
     int64_t S_q = query.dims[0], B = query.dims[1], H = query.dims[2], G = key.dims[2];
-    TRI_ASSERT(query.dims[3] <= MAX_WIDTH);
     tri_ref_fill(q, dkey, 0);
     tri_ref_fill(q, dvalue, 0);
     for (int64_t b = 0; b < B; b++)
         for (int64_t h = 0; h < H; h++)
             for (int64_t i = 0; i < S_q; i++)
-                attention_query_backward(&t, i, b, h, h / (H / G));
+                for (int64_t first = 0; first < query.dims[3]; first += PART)
+                    attention_query_backward(&t, i, b, h, h / (H / G), first);
 }
 
 void tri_ref_attention_sink_backward(struct tri_queue *q, struct tri_tensor dsink,
