@@ -383,7 +383,7 @@ static void test_shards(void **state)
         "%s/model.safetensors.index.json",
         dir);
     assert_int_equal(load_dir(dir, dir, err), TRI_INVALID);
-    ASSERT_MESSAGE(err, "no plain file name");
+    ASSERT_MESSAGE(err, "give the name of a file in the same directory");
     dir = copy_model("llama");
     shell("truncate -s 500 %s/model.safetensors.index.json", dir);
     assert_int_equal(load_dir(dir, dir, err), TRI_INVALID);

@@ -102,7 +102,8 @@ static const char *reader_key(struct file_reader *reader, const yaml_node_t *map
     return key;
 }
 
-static void reader_append(struct file_reader *reader, const struct tri_option *row, void *config,
+/* Adds an item; false once the list is full. */
+static bool reader_append(struct file_reader *reader, const struct tri_option *row, void *config,
                           const yaml_node_t *key, const yaml_node_t *value)
 {
     char where[WHERE_TEXT];
@@ -110,10 +111,12 @@ static void reader_append(struct file_reader *reader, const struct tri_option *r
     if (!text || (key && !key_text)) {
         reader_problem(reader, value, "'%s' has %s as an item; use a number or a text", row->name,
                        node_kind(text ? key : value));
-        return;
+        return true;
     }
     reader_where(reader, value, where);
-    reader_note_status(reader, tri_option_append(row, config, key_text, text, where, reader->err));
+    tri_status status = tri_option_append(row, config, key_text, text, where, reader->err);
+    reader_note_status(reader, status);
+    return status != TRI_UNSUPPORTED;
 }
 
 static void reader_set(struct file_reader *reader, const struct tri_option *row, void *config,
@@ -133,18 +136,20 @@ static void reader_set(struct file_reader *reader, const struct tri_option *row,
         }
     } else if (node->type == YAML_SEQUENCE_NODE && is_list) {
         tri_option_unset(row, config);
+        bool has_room = true;
         for (yaml_node_item_t *item = node->data.sequence.items.start;
-             item < node->data.sequence.items.top; item++)
-            reader_append(reader, row, config, NULL,
-                          yaml_document_get_node(reader->document, *item));
+             item < node->data.sequence.items.top && has_room; item++)
+            has_room = reader_append(reader, row, config, NULL,
+                                     yaml_document_get_node(reader->document, *item));
     } else if (node->type == YAML_MAPPING_NODE && row->type == TRI_OPTION_MAP) {
         tri_option_unset(row, config);
+        bool has_room = true;
         for (yaml_node_pair_t *pair = node->data.mapping.pairs.start;
-             pair < node->data.mapping.pairs.top; pair++)
+             pair < node->data.mapping.pairs.top && has_room; pair++)
             if (reader_key(reader, node, pair))
-                reader_append(reader, row, config,
-                              yaml_document_get_node(reader->document, pair->key),
-                              yaml_document_get_node(reader->document, pair->value));
+                has_room = reader_append(reader, row, config,
+                                         yaml_document_get_node(reader->document, pair->key),
+                                         yaml_document_get_node(reader->document, pair->value));
     } else {
         reader_problem(reader, node, "'%s' is %s; use one value", row->name, node_kind(node));
     }

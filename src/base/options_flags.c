@@ -99,10 +99,12 @@ static void flags_set_list(struct flag_reader *reader, const struct tri_option_f
         flags_note_status(
             reader, tri_error_add(reader->err, TRI_INVALID, "'%s' needs a value", word->where));
     tri_option_unset(found->row, config);
-    for (int i = 0; i < num; i++)
-        flags_note_status(reader,
-                          tri_option_append(found->row, config, NULL, reader->argv[first + i],
-                                            word->where, reader->err));
+    tri_status status = TRI_OK;
+    for (int i = 0; i < num && status != TRI_UNSUPPORTED; i++) { /* not once the list is full */
+        status = tri_option_append(found->row, config, NULL, reader->argv[first + i], word->where,
+                                   reader->err);
+        flags_note_status(reader, status);
+    }
 }
 
 static void flags_set(struct flag_reader *reader, const struct tri_option_found *found,
@@ -118,7 +120,7 @@ static void flags_set(struct flag_reader *reader, const struct tri_option_found 
         value = "true";
     if (!value && reader->next < reader->argc && !is_flag(reader->argv[reader->next]))
         value = reader->argv[reader->next++];
-    if (value)
+    if (value && (value[0] || found->row->type == TRI_OPTION_STRING))
         flags_note_status(reader, tri_option_set(found->row, found->binding->config, value,
                                                  word->where, reader->err));
     else

@@ -222,7 +222,7 @@ static tri_status option_append_text(const char *key, const char *item, const ch
     if (length + key_bytes == 0)
         return tri_error_add(err, TRI_INVALID, "%s has an empty item; leave it out", subject);
     if (used + separator + key_bytes + length >= TRI_OPTION_LONG_TEXT)
-        return tri_error_add(err, TRI_INVALID, "%s has more than %d bytes in all", subject,
+        return tri_error_add(err, TRI_UNSUPPORTED, "%s has more than %d bytes in all", subject,
                              TRI_OPTION_LONG_TEXT - 1);
     snprintf(field + used, TRI_OPTION_LONG_TEXT - used, "%s%s%s%s", separator ? "\n" : "",
              key ? key : "", key ? "=" : "", item);
@@ -234,7 +234,7 @@ static tri_status option_append_int(const struct tri_option *row, const char *it
                                     tri_error *err)
 {
     if (list->num == TRI_OPTION_MAX_ITEMS)
-        return tri_error_add(err, TRI_INVALID, "%s has more than %d items", subject,
+        return tri_error_add(err, TRI_UNSUPPORTED, "%s has more than %d items", subject,
                              TRI_OPTION_MAX_ITEMS);
     TRI_TRY(option_read_int(row, item, subject, &list->value[list->num], err));
     list->num++;

@@ -224,6 +224,12 @@ bool tri_io_exists(const char *path)
     return stat(path, &st) == 0;
 }
 
+bool tri_io_is_link(const char *path)
+{
+    struct stat st;
+    return lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
+}
+
 tri_status tri_io_make_dir(const char *path, tri_error *err)
 {
     if (mkdir(path, 0777) != 0)

@@ -48,6 +48,8 @@ tri_status tri_io_copy(const char *from, const char *to, void *buffer, size_t bu
 
 bool tri_io_is_dir(const char *path);
 bool tri_io_exists(const char *path);
+/* Whatever it points to. */
+bool tri_io_is_link(const char *path);
 /* Makes path and its missing parents; an existing folder or a link to one is fine. */
 tri_status tri_io_make_dirs(const char *path, tri_error *err);
 tri_status tri_io_make_dir(const char *path, tri_error *err);

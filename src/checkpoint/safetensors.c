@@ -144,13 +144,14 @@ static tri_status header_tensor(const struct header_check *check, const char *na
         if (strcmp(dtypes[i].name, json_string_value(dtype)) == 0)
             tensor->dtype = &dtypes[i];
     if (!tensor->dtype) {
-        char text[NAME_ROOM], what[NAME_ROOM + 32];
-        snprintf(what, sizeof(what), "unknown dtype '%s'",
+        char text[NAME_ROOM], what[NAME_ROOM + 64];
+        snprintf(what, sizeof(what), "unknown dtype '%s'; F32, BF16 and F16 are read",
                  header_name(json_string_value(dtype), text, sizeof(text)));
         return header_fault(check, name, what);
     }
     if (json_object_size(value) != 3)
-        return header_fault(check, name, "has other keys than dtype, shape and data_offsets");
+        return header_fault(check, name,
+                            "must have dtype, shape and data_offsets, and no other key");
     TRI_TRY(header_shape(check, json_object_get(value, "shape"), tensor));
     return header_offsets(check, json_object_get(value, "data_offsets"), tensor);
 }
@@ -265,6 +266,11 @@ static tri_status header_length(struct header_check *check, const unsigned char 
                              "'%s' is %lld bytes; a safetensors file begins with 8 bytes of header "
                              "length",
                              check->path, (long long)check->file_bytes);
+    if (memcmp(head, "version ", 8) == 0)
+        return tri_error_add(check->err, TRI_INVALID,
+                             "'%s' is a pointer of Git LFS, not the file; fetch that with 'git lfs "
+                             "pull'",
+                             check->path);
     uint64_t length = 0;
     for (int i = 7; i >= 0; i--)
         length = length << 8 | head[i];

@@ -60,6 +60,29 @@ static bool is_plain_name(const char *name)
            strcmp(name, "..") != 0;
 }
 
+/* Weights lie beside their index; a path could lead anywhere. */
+static tri_status index_check_names(const json_t *map, const char *path, tri_error *err)
+{
+    tri_status status = TRI_OK;
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)map, key, value)
+    {
+        const char *name = json_string_value(value);
+        if (!name)
+            status = tri_error_add(err, TRI_INVALID,
+                                   "'%s': weight_map gives tensor '%.100s' no text; give the name "
+                                   "of its file",
+                                   path, key);
+        else if (!is_plain_name(name))
+            status = tri_error_add(err, TRI_INVALID,
+                                   "'%s': weight_map puts tensor '%.100s' into '%.200s'; give the "
+                                   "name of a file in the same directory",
+                                   path, key, name);
+    }
+    return status;
+}
+
 /* weight_map as two lists: the different files by name, and the tensors by name. */
 static tri_status index_lists(const json_t *map, const char *path, tri_arena *arena, tri_error *err,
                               const char ***files, int *num_files,
@@ -74,11 +97,9 @@ static tri_status index_lists(const json_t *map, const char *path, tri_arena *ar
     const char *key;
     json_t *value;
     int num = 0;
+    TRI_TRY(index_check_names(map, path, err));
     json_object_foreach((json_t *)map, key, value)
     {
-        if (!json_is_string(value) || !is_plain_name(json_string_value(value)))
-            return tri_error_add(err, TRI_INVALID,
-                                 "'%s': weight_map gives '%.100s' no plain file name", path, key);
         names[num] = tri_arena_format(arena, "%s", json_string_value(value));
         list[num].name = tri_arena_format(arena, "%s", key);
         if (!names[num] || !list[num].name)
@@ -234,12 +255,17 @@ tri_status tri_source_open_hf(const char *dir, tri_arena *arena, tri_error *err,
         status = source_open_index(dir, index, arena, err, source);
     } else if (!tri_io_is_dir(dir)) {
         return tri_error_add(err, TRI_IO, "there is no directory '%s'", dir);
+    } else if (tri_io_is_link(single) || tri_io_is_link(index)) {
+        return tri_error_add(err, TRI_IO,
+                             "'%s' is a link to a file that is not there; fetch that file, or copy "
+                             "the directory with what its links stand for",
+                             tri_io_is_link(single) ? single : index);
     } else {
         return tri_error_add(err, TRI_INVALID,
                              "'%s' holds no weights: neither '%s' nor '%s' is there (other "
                              "formats such as pytorch_model.bin are not read)",
                              dir, single_name, index_name);
     }
-    tri_status noted = note_strays(source, arena, err);
-    return status != TRI_OK ? status : noted;
+    TRI_TRY(status);
+    return note_strays(source, arena, err);
 }
