@@ -18,6 +18,7 @@ struct tri_spec_config {
     char override[TRI_OPTION_LONG_TEXT];
     bool
         apply_query_key_layer_scaling; /* scores over the layer's number, and times it in the softmax */
+    bool fp32_residual_connection;     /* what modules add to is fp32 whatever they compute in */
     bool restore_modelopt_state;       /* of the decision list: see there */
     char experimental_attention_variant[TRI_OPTION_TEXT]; /* "": none */
     /* No options: implementations from outside, borrowed from whoever makes the spec. */

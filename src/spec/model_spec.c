@@ -123,6 +123,18 @@ static tri_status model_spec_make(const struct tri_gpt_config *resolved,
     return TRI_OK;
 }
 
+/* Options that mean something in 16 bits only. */
+static void model_spec_note(const struct tri_spec_config *config, tri_error *err)
+{
+    if (config->apply_query_key_layer_scaling)
+        tri_error_note(err,
+                       "'apply_query_key_layer_scaling' changes nothing: scores are computed in "
+                       "fp32 and never kept");
+    if (config->fp32_residual_connection)
+        tri_error_note(err, "'fp32_residual_connection' changes nothing: every module computes in "
+                            "fp32");
+}
+
 tri_status tri_model_spec_create_layers(const struct tri_gpt_config *shape,
                                         const struct tri_spec_config *config,
                                         const struct tri_layer_source *source, tri_error *err,
@@ -136,10 +148,7 @@ tri_status tri_model_spec_create_layers(const struct tri_gpt_config *shape,
         tri_option_set_defaults(&tri_spec_options, &defaults);
         config = &defaults;
     }
-    if (config->apply_query_key_layer_scaling)
-        tri_error_note(err,
-                       "'apply_query_key_layer_scaling' changes nothing: scores are computed in "
-                       "fp32 and never kept");
+    model_spec_note(config, err);
     tri_status status = tri_gpt_config_check(&resolved, err);
     tri_status decision = tri_layer_decide(&resolved, config, err, &choice);
     TRI_TRY(status);

@@ -22,6 +22,13 @@ static const struct tri_option spec_rows[] = {
      .help =
          "Keep scores of 16 bits from overflowing in deep layers; scores are never kept here, and "
          "computed in fp32, so it changes nothing."},
+    {.name = "fp32_residual_connection",
+     .type = TRI_OPTION_BOOL,
+     .offset = offsetof(struct tri_spec_config, fp32_residual_connection),
+     .default_text = "false",
+     .flags = TRI_OPTION_HIDDEN,
+     .help = "Keep the residual stream in fp32 between modules that compute in 16 bits; everything "
+             "is fp32 here, so it changes nothing."},
     {.name = "restore_modelopt_state",
      .type = TRI_OPTION_BOOL,
      .offset = offsetof(struct tri_spec_config, restore_modelopt_state),
