@@ -22,7 +22,8 @@ bool tri_option_is_list(const struct tri_option *row);
 /* Sets a field to "nobody has set it": TRI_UNSET, NaN, "", no items; false for a bool. */
 void tri_option_unset(const struct tri_option *row, void *config);
 bool tri_option_is_unset(const struct tri_option *row, const void *config);
-/* Appends one item to a list field. key is NULL unless the item was written as "key: value". */
+/* Appends one item to a list field. key is NULL unless the item was written as "key: value". TRI_UNSUPPORTED:
+   the list is full, and further items would only say so again. */
 tri_status tri_option_append(const struct tri_option *row, void *config, const char *key,
                              const char *item, const char *where, tri_error *err);
 /* Sets a list field from YAML flow text: [a, b] or {a: b}. */
