@@ -75,7 +75,15 @@ train() {
 }
 
 # quiet COMMAND...: without the notes on what a config.json does not say.
-quiet() { "$@" 2> >(grep -v 'does not say' >&2); }
+quiet() {
+    local messages code
+    messages=$(mktemp)
+    "$@" 2>"$messages"
+    code=$?
+    grep -v 'does not say' "$messages" >&2
+    rm -f "$messages"
+    return "$code"
+}
 
 # A run that lasts long enough to be stopped, and ends when nobody does: slow.yaml.
 slow_run() {
