@@ -136,7 +136,10 @@ static void same_but(const struct tri_module_spec *a, const struct tri_module_sp
                      const char *changed, int *num)
 {
     assert_string_equal(a->module, b->module);
-    assert_int_equal(a->params_bytes, b->params_bytes);
+    struct tri_settings of_a, of_b;
+    tri_module_spec_settings(a, &of_a);
+    tri_module_spec_settings(b, &of_b);
+    assert_true(tri_settings_equal(&of_a, &of_b));
     assert_int_equal(a->num_children, b->num_children);
     if (strcmp(a->implementation, b->implementation) != 0) {
         assert_string_equal(a->slot, changed);
@@ -146,7 +149,8 @@ static void same_but(const struct tri_module_spec *a, const struct tri_module_sp
         same_but(&a->children[i], &b->children[i], changed, num);
 }
 
-/* Replacing core_attention in one layer changes nothing else: neither tree nor record of any unit. */
+/* Replacing core_attention in one layer changes nothing else: neither tree nor record of any unit; nor, in
+   t861-layers, any other module's bits. */
 static void test_surgery(void **state)
 {
     (void)state;
@@ -171,8 +175,14 @@ static void test_surgery(void **state)
         assert_int_equal(a.num_rows, b.num_rows);
         for (int i = 0; i < a.num_rows; i++)
             assert_int_equal(a.rows[i].offset, b.rows[i].offset);
-        for (int i = 0; i < a.num_params; i++)
+        assert_int_equal(a.num_params, b.num_params);
+        for (int i = 0; i < a.num_params; i++) {
             assert_string_equal(a.params[i].name, b.params[i].name);
+            assert_int_equal(a.params[i].dims[0], b.params[i].dims[0]);
+            assert_int_equal(a.params[i].dims[1], b.params[i].dims[1]);
+            assert_int_equal(a.params[i].init, b.params[i].init);
+            assert_true(a.params[i].init_std == b.params[i].init_std);
+        }
         assert_int_equal(a.work_bytes, b.work_bytes);
     }
     assert_int_equal(num, 1);

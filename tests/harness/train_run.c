@@ -322,7 +322,11 @@ tri_status train_run_on(const struct train_way *way, tri_world *world, struct tr
     struct tri_run_config config;
     struct train_source source = {0};
     train_way_config(way, &config);
-    struct tri_session_request request = {.config = &config, .world = world, .hooks = way->hooks};
+    struct tri_session_request request = {.config = &config,
+                                          .world = world,
+                                          .hooks = way->hooks,
+                                          .extensions = way->extensions,
+                                          .num_extensions = way->num_extensions};
     struct tri_session *session = NULL;
     *result = (struct train_result){0};
     tri_status status = tri_session_create(&request, &session);

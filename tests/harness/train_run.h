@@ -35,6 +35,8 @@ struct train_way {
     const char *schedule;
     void (*configure)(struct tri_run_config *config);
     const struct tri_hooks *hooks;
+    const struct tri_extension *extensions;
+    int num_extensions;
     /* Called on every rank once initial values are there. */
     tri_status (*tamper)(struct tri_session *session, void *arg);
     void *tamper_arg;
