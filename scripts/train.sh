@@ -60,7 +60,6 @@ shape:
   init_method_std: 0.06
   hidden_dropout: 0
   attention_dropout: 0
-  eos_token_id: 0
 
 placement:
   use_distributed_optimizer: true
@@ -84,6 +83,7 @@ data:
   tokenizer: $1/tokenizer.json
 
 checkpoint:
+  eos_token_id: 0
   save: $1/checkpoints
   load: $1/checkpoints
   save_interval: $(((ITERS + 3) / 4))

@@ -29,8 +29,8 @@ shape:
   untie_embeddings_and_output_weights: true
   hidden_dropout: 0
   attention_dropout: 0
-  make_vocab_size_divisible_by: 1
-placement: {team_size: 1}
+placement:
+  {team_size: 1, make_vocab_size_divisible_by: 1}
 train: {micro_batch_size: 1, global_batch_size: 4, train_iters: 3, lr: 1.0e-3, log_interval: 1}
 data: {data_path: [data], split: "100,0,0"}
 YAML

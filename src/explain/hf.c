@@ -68,7 +68,7 @@ struct level {
     const struct tri_option_table *table;
     const void *config;
 };
-enum { NUM_LEVELS = 3 };
+enum { NUM_LEVELS = 4 };
 
 static void list_levels(const struct verdict *verdict, struct level *levels)
 {
@@ -76,6 +76,7 @@ static void list_levels(const struct verdict *verdict, struct level *levels)
     levels[0] = (struct level){&tri_transformer_options, &config->transformer};
     levels[1] = (struct level){&tri_attention_options, &config->transformer.attention};
     levels[2] = (struct level){&tri_gpt_options, config};
+    levels[3] = (struct level){&tri_config_json_options, config};
 }
 
 /* "num_layers: 32" for every option that the key stands for. */

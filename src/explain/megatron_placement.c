@@ -15,6 +15,12 @@ static const char fsdp_why[] =
     "sharded parameters are not built yet; use_distributed_optimizer shards the optimizer's state";
 
 static const struct tri_word words[] = {
+    VALUE("make-vocab-size-divisible-by", "128", TRI_UNDERSTOOD, "make_vocab_size_divisible_by",
+          NULL),
+    VALUE("padded-vocab-size", NULL, TRI_DIFFERS, NULL,
+          "trine pads vocab_size itself, masks the padding in the loss, and never saves it"),
+    NEGATED("no-pad-vocab-size disable-pad-vocab-size", TRI_UNDERSTOOD,
+            "make_vocab_size_divisible_by=1", "use --make-vocab-size-divisible-by 1"),
     VALUE("tensor-model-parallel-size", "1", TRI_UNDERSTOOD, "tensor_model_parallel_size", NULL),
     VALUE("tensor-parallel-num-weight-shards", NULL, TRI_LATER, NULL, gtp_why),
     VALUE("pipeline-model-parallel-comm-backend", NULL, TRI_NO_EFFECT, NULL, nccl_why),

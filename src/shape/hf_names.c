@@ -131,14 +131,18 @@ static const char *const harmless_keys[] = {
 
 struct tri_hf_field tri_hf_field_find(struct tri_gpt_config *config, const char *option)
 {
-    struct tri_hf_field field = {.row = tri_option_find(&tri_gpt_options, option), .base = config};
-    if (!field.row)
-        field = (struct tri_hf_field){.row = tri_option_find(&tri_transformer_options, option),
-                                      .base = &config->transformer};
-    if (!field.row)
-        field = (struct tri_hf_field){.row = tri_option_find(&tri_attention_options, option),
-                                      .base = &config->transformer.attention};
-    TRI_ASSERT(field.row); /* a family's table names shape options only */
+    const struct {
+        const struct tri_option_table *table;
+        void *base;
+    } levels[] = {{&tri_gpt_options, config},
+                  {&tri_transformer_options, &config->transformer},
+                  {&tri_attention_options, &config->transformer.attention},
+                  {&tri_config_json_options, config}};
+    struct tri_hf_field field = {0};
+    for (size_t i = 0; i < sizeof(levels) / sizeof(levels[0]) && !field.row; i++)
+        field = (struct tri_hf_field){.row = tri_option_find(levels[i].table, option),
+                                      .base = levels[i].base};
+    TRI_ASSERT(field.row); /* a family's table names options of gpt_config only */
     return field;
 }
 

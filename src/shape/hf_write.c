@@ -22,10 +22,6 @@ static const char *const not_compared[] = {
     "embedding_init_method_std",
     "init_method_xavier_uniform",
     "seq_length",
-    "make_vocab_size_divisible_by",
-    "bos_token_id",
-    "eos_token_id",
-    "family",
     NULL,
 };
 /* Options that say nothing unless positions are rotary, or scaled in one way. */

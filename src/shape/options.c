@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rows of section "shape". */
+/* The rows of section "shape", and of the fields of gpt_config that are no part of the function. */
 #include "shape/options.h"
 
 #include <string.h>
@@ -307,6 +307,11 @@ static const struct tri_option gpt_rows[] = {
      .offset = GPT(final_logit_softcapping),
      .flags = TRI_OPTION_POSITIVE,
      .help = "Bound c of the logits, which become c tanh(logit / c); unset: none."},
+};
+
+/* What stands in gpt_config beside the model's function: padding, which never leaves the process, and what
+   config.json says to other programs. Their sections are those of the questions they answer. */
+static const struct tri_option padding_rows[] = {
     {.name = "make_vocab_size_divisible_by",
      .type = TRI_OPTION_INT,
      .offset = GPT(make_vocab_size_divisible_by),
@@ -318,6 +323,9 @@ static const struct tri_option gpt_rows[] = {
      .help = "The vocabulary is padded to a multiple of this times the tensor-parallel size; "
              "padding is "
              "masked and never saved."},
+};
+
+static const struct tri_option config_json_rows[] = {
     {.name = "bos_token_id",
      .type = TRI_OPTION_INT,
      .offset = GPT(bos_token_id),
@@ -349,11 +357,25 @@ const struct tri_option_table tri_gpt_options = {
     .num_rows = NUM(gpt_rows),
     .struct_bytes = sizeof(struct tri_gpt_config),
 };
+const struct tri_option_table tri_padding_options = {
+    .section = "placement",
+    .rows = padding_rows,
+    .num_rows = NUM(padding_rows),
+    .struct_bytes = sizeof(struct tri_gpt_config),
+};
+const struct tri_option_table tri_config_json_options = {
+    .section = "checkpoint",
+    .rows = config_json_rows,
+    .num_rows = NUM(config_json_rows),
+    .struct_bytes = sizeof(struct tri_gpt_config),
+};
 
 void tri_gpt_config_set_defaults(struct tri_gpt_config *config)
 {
     memset(config, 0, sizeof(*config));
     tri_option_set_defaults(&tri_gpt_options, config);
+    tri_option_set_defaults(&tri_padding_options, config);
+    tri_option_set_defaults(&tri_config_json_options, config);
     tri_option_set_defaults(&tri_transformer_options, &config->transformer);
     tri_option_set_defaults(&tri_attention_options, &config->transformer.attention);
 }

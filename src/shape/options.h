@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The option rows of section "shape". One section, four tables: the two levels of the config, of which the
- * transformer's attention has a table of its own, and
- * the short forms of Megatron-LM's command line (--swiglu), which own no truth: tri_shape_apply_short()
- * turns them into fields and they are forgotten. What is printed or saved is the first two tables.
+ * transformer's attention has a table of its own, and the short forms of Megatron-LM's command line
+ * (--swiglu), which own no truth: tri_shape_apply_short() turns them into fields and they are forgotten.
+ * Two more tables have the fields of gpt_config that do not change the model's function; such an option is
+ * none of section "shape".
  */
 #pragma once
 
@@ -12,6 +13,9 @@
 extern const struct tri_option_table tri_transformer_options;
 extern const struct tri_option_table tri_attention_options;
 extern const struct tri_option_table tri_gpt_options;
+extern const struct tri_option_table tri_padding_options; /* section "placement", in gpt_config */
+extern const struct tri_option_table
+    tri_config_json_options; /* section "checkpoint", in gpt_config */
 
 struct tri_shape_short {
     bool swiglu;                         /* activation_func silu, gated_linear_unit */

@@ -18,7 +18,7 @@
 static const struct tri_option shape_from_rows[] = {
     {.name = "shape_from",
      .type = TRI_OPTION_STRING,
-     .offset = 0,
+     .offset = offsetof(struct tri_run_config, shape_from),
      .help =
          "config.json, or a directory that has one, to take the shape from; or the case.json of "
          "a Megatron-LM case"},
@@ -27,7 +27,7 @@ static const struct tri_option_table shape_from_options = {
     .section = "shape",
     .rows = shape_from_rows,
     .num_rows = 1,
-    .struct_bytes = TRI_OPTION_TEXT,
+    .struct_bytes = sizeof(struct tri_run_config),
     .scalar_row = "shape_from",
 };
 
@@ -38,10 +38,12 @@ static const struct tri_option_table *const tables[] = {
     &tri_gpt_options,
     &tri_spec_options,
     &tri_placement_options,
+    &tri_padding_options,
     &tri_train_options,
     &tri_optim_options,
     &tri_data_options,
     &tri_checkpoint_options,
+    &tri_config_json_options,
     NULL,
 };
 
@@ -53,16 +55,18 @@ const struct tri_option_table *const *tri_run_tables(void)
 int tri_run_bind(struct tri_run_config *config, struct tri_option_binding *bindings)
 {
     const struct tri_option_binding own[] = {
-        {.table = &shape_from_options, .config = config->shape_from},
+        {.table = &shape_from_options, .config = config},
         {.table = &tri_transformer_options, .config = &config->shape.transformer},
         {.table = &tri_attention_options, .config = &config->shape.transformer.attention},
         {.table = &tri_gpt_options, .config = &config->shape},
         {.table = &tri_spec_options, .config = &config->spec},
         {.table = &tri_placement_options, .config = &config->placement},
+        {.table = &tri_padding_options, .config = &config->shape},
         {.table = &tri_train_options, .config = &config->train},
         {.table = &tri_optim_options, .config = &config->optim},
         {.table = &tri_data_options, .config = &config->data},
         {.table = &tri_checkpoint_options, .config = &config->checkpoint},
+        {.table = &tri_config_json_options, .config = &config->shape},
     };
     memcpy(bindings, own, sizeof own);
     return (int)(sizeof own / sizeof own[0]);
@@ -183,6 +187,8 @@ tri_status tri_run_config_complete(const struct tri_option_binding *bindings,
         tri_gpt_config_set_defaults(&shape);
         if (read_shape(config->shape_from, &shape, err) == TRI_OK) {
             overlay(gpt, &shape);
+            overlay(binding_of(bindings, &tri_padding_options), &shape);
+            overlay(binding_of(bindings, &tri_config_json_options), &shape);
             overlay(transformer, &shape.transformer);
             overlay(attention, &shape.transformer.attention);
             config->shape = shape;

@@ -15,7 +15,7 @@
 #include "train/config.h"
 #include "trine/run.h"
 
-#define TRI_RUN_MAX_BINDINGS 12
+#define TRI_RUN_MAX_BINDINGS 16
 #define TRI_RUN_MAX_ROWS     128 /* of one table */
 
 struct tri_run_config {
