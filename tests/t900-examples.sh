@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Runs one of the example programs and checks what it prints. Usage: t900-examples.sh tiny_gpt|own_loss|
-# own_layers|own_activation. The bounds have room around what was seen; the losses fall from log(vocabulary).
+# Runs one of the example programs and checks what it prints. Usage: t900-examples.sh tiny_gpt|score_tokens|
+# own_loss|own_layers|own_activation. The bounds have room around what was seen; the losses fall from log(vocabulary).
 set -euo pipefail
 : "${SOURCE:=$(cd "$(dirname "$0")/.." && pwd)}" "${BUILD:=$SOURCE/build}"
 work=$(mktemp -d)
@@ -30,6 +30,16 @@ check_own_layers() {
         'BEGIN { d = a - b; print d < 0 ? -d : d }')" 0.001 "the difference of the losses"
 }
 
+# The same answers through the program, within rounding.
+check_score_tokens() {
+    local n
+    for n in 1 2; do
+        below "$(awk -v a="$(value "answer $n")" -v b="$(sed -n "${n}s/.*\"sum\": \([-0-9.]*\),.*/\1/p" "$work/scores")" \
+            'BEGIN { d = a - b; print d < 0 ? -d : d }')" 1e-4 "the difference of answer $n"
+    done
+    below -50 "$(value margin)" "a bound below the margin"
+}
+
 check_own_activation() {
     below "$(value 'own activation')" 3.3 "own activation"
     below 0.001 "$(awk -v a="$(value 'own activation')" -v b="$(value 'library activation')" \
@@ -54,6 +64,22 @@ tiny_gpt)
         exit 1
     fi
     grep -q "num.layers" "$work/err" || { cat "$work/err"; exit 1; }
+    ;;
+score_tokens)
+    model=$SOURCE/tests/golden/hf/llama/model
+    printf '{"prompt": [5, 8, 13], "completion": %s}\n' '[21, 34, 55]' '[3, 2]' >"$work/lines"
+    "$BUILD/trine" evaluate --load "$model" --sequences "$work/lines" --per-token "$work/scores" >/dev/null 2>&1
+    for grid in "" "--ranks 2" "--ranks 2 --tensor-model-parallel-size 2" \
+        "--ranks 4 --tensor-model-parallel-size 2 --pipeline-model-parallel-size 2"; do
+        # shellcheck disable=SC2086 # words on purpose
+        run "$example" "$model" $grid
+        check_score_tokens
+    done
+    if "$example" "$work" >"$work/out" 2>"$work/err"; then
+        echo "accepted a folder without a model"
+        exit 1
+    fi
+    grep -q "config.json" "$work/err" || { cat "$work/err"; exit 1; }
     ;;
 own_loss | own_layers)
     run "$example" "$work"
