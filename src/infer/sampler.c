@@ -20,7 +20,9 @@ tri_status tri_sampling_check(const struct tri_sampling *sampling, int64_t vocab
         tri_error_add(err, TRI_INVALID, "--temperature %g; use 0 (greedy) or a positive number",
                       sampling->temperature);
     if (sampling->top_k < 0 || sampling->top_k >= vocab_size)
-        tri_error_add(err, TRI_INVALID, "--top-k %lld; use 0 (off) or 1 to %lld",
+        tri_error_add(err, TRI_INVALID,
+                      vocab_size > 1 ? "--top-k %lld; use 0 (off) or 1 to %lld"
+                                     : "--top-k %lld; use 0 (off), there is nothing to choose from",
                       (long long)sampling->top_k, (long long)vocab_size - 1);
     if (!(sampling->top_p >= 0 && sampling->top_p <= 1))
         tri_error_add(err, TRI_INVALID, "--top-p %g; use 0 (off) to 1", sampling->top_p);
