@@ -9,6 +9,7 @@
 
 #include "kernels/reduce.h"
 #include "train/metrics.h"
+#include "trine/score.h"
 #include "trine/tokens.h"
 
 #include <pthread.h>
@@ -216,6 +217,64 @@ static void steps_allocate_nothing(void **state)
     (void)state;
 }
 
+/* ---- scoring ---- */
+
+/* More sequences than a global batch, then fewer. */
+static tri_status steady_scores(struct tri_session *session, tri_scorer *scorer)
+{
+    static const int64_t lengths[] = {5, 8, 1, 3, 7, 2, 8, 6, 4};
+    enum { NUM = sizeof lengths / sizeof lengths[0], NUM_TOKENS = 44 };
+    int32_t tokens[NUM_TOKENS];
+    float logprobs[NUM_TOKENS];
+    double sums[NUM];
+    const struct tri_scores scores = {.logprobs = logprobs, .sums = sums};
+    struct tri_score_request request = {.num_sequences = NUM, .lengths = lengths, .tokens = tokens};
+    for (int i = 0; i < NUM_TOKENS; i++)
+        tokens[i] = i % 7;
+    for (int i = 0; i < 3; i++) {
+        TRI_TRY(tri_scorer_run(scorer, &request, &scores));
+        request.num_sequences = NUM - 3 * i;
+        if (i > 0)
+            continue;
+        TRI_TRY(tri_group_barrier(session->context->all));
+        if (session->world->rank == 0)
+            start_counting();
+        TRI_TRY(tri_group_barrier(session->context->all));
+    }
+    TRI_TRY(tri_group_barrier(session->context->all));
+    atomic_store(&is_counting, false);
+    return tri_group_barrier(session->context->all);
+}
+
+static tri_status steady_scorer(struct tri_session *session, void *arg)
+{
+    (void)arg;
+    tri_scorer *scorer = NULL;
+    TRI_TRY(tri_scorer_create(session, &scorer));
+    tri_status status = steady_scores(session, scorer);
+    tri_scorer_destroy(&scorer);
+    return status;
+}
+
+static void scoring_allocates_nothing(void **state)
+{
+    static const struct train_way ways[] = {
+        {.model = TRAIN_LLAMA, .micro_batch = 1, .global_batch = 4},
+        {.model = TRAIN_GPT2, .tp = 2, .sequence_parallel = true, .pp = 2, .global_batch = 4},
+        {.model = TRAIN_LLAMA, .pp = 2, .vpp = 2, .dp = 2, .micro_batch = 1, .global_batch = 4},
+    };
+    for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+        struct train_way way = ways[i];
+        struct train_result result;
+        way.steps = 1;
+        way.tamper = steady_scorer;
+        train_run(&way, &result);
+        expect_none("scoring");
+        train_result_free(&result);
+    }
+    (void)state;
+}
+
 /* ---- the whole loop, on token files ---- */
 
 /* Every rank has left step 1 when rank 0 reports step 2. */
@@ -292,6 +351,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_allocation_is_counted),
         cmocka_unit_test(steps_allocate_nothing),
+        cmocka_unit_test(scoring_allocates_nothing),
         cmocka_unit_test(the_training_loop_allocates_nothing),
     };
     snprintf(log_json, sizeof log_json, "/tmp/trine-test-XXXXXX");
