@@ -233,7 +233,8 @@ static void test_hostile(void **state)
     check_refused("llama", "{\"eos_token_id\":[]}", "'eos_token_id' is []");
     check_refused("llama", "{\"eos_token_id\":[1,\"x\"]}", "'eos_token_id' is [1,\"x\"]");
     check_refused("llama", "{\"num_key_value_heads\":5}",
-                  "config.json: 'num_key_value_heads' 5 must be at least 1 and divide 'num_attention_heads' 32");
+                  "config.json: 'num_key_value_heads' 5 must be at least 1 and divide "
+                  "'num_attention_heads' 32");
     check_refused("llama", "{\"attention_dropout\":1.0}", "'attention_dropout' 1 must be");
     check_refused("gpt2", "{\"resid_pdrop\":0.1,\"embd_pdrop\":0.2}",
                   "'resid_pdrop' 0.1 and 'embd_pdrop' 0.2 differ");

@@ -49,8 +49,7 @@ static void test_golden_cases(void **state)
     struct tri_gpt_config config;
     assert_int_equal(tri_gpt_config_read_hf("golden/shape/gpt2.json", NULL, &config), TRI_OK);
     assert_int_equal(count_total(&config, NULL), 29728);
-    assert_int_equal(tri_gpt_config_read_hf("golden/shape/llama.json", NULL, &config),
-                     TRI_OK);
+    assert_int_equal(tri_gpt_config_read_hf("golden/shape/llama.json", NULL, &config), TRI_OK);
     assert_int_equal(count_total(&config, NULL), 28512);
 }
 

@@ -177,7 +177,7 @@ static void bad_scalings_are_refused(void **state)
         "'rope_low_freq_factor' 4 must be below 'rope_high_freq_factor' 1");
     expect_refused("{\"rope_type\":\"su\",\"factor\":8}",
                    "'rope_type' \"su\" is not in this build");
-    expect_refused("{\"rope_type\":7}", "'rope_type' must be a text");
+    expect_refused("{\"rope_type\":7}", "must be a text");
     expect_refused("{\"rope_type\":\"yarn\",\"type\":\"linear\",\"factor\":2}",
                    "'rope_type' and 'type' differ");
     expect_refused("{\"rope_type\":\"yarn\",\"factor\":2,\"original_max_position_embeddings\":1.5}",
