@@ -374,12 +374,35 @@ static void test_fused_heads(void **state)
     case_free(&grad);
 }
 
+/* A window costs what it shows: keys before it may hold anything, and get no gradient. */
+static void test_keys_before_a_window_are_not_read(void **state)
+{
+    (void)state;
+    enum { S = 64, KEYS = 600, WINDOW = 19, FIRST = KEYS - S - WINDOW + 1 };
+    const struct attention_case c = {"late", S, KEYS, 1, 2, 1, 8, true, WINDOW, KEYS - S, 0, 0};
+    struct attention_run r = run_make(&c);
+    for (int64_t i = 0; i < FIRST * c.D; i++)
+        *case_at(&r.key.t, i) = *case_at(&r.value.t, i) = NAN;
+    run_forward(&r);
+    run_backward(&r);
+    assert_int_equal(kc.k->find_non_finite(&kc.q, r.out.t), -1);
+    assert_int_equal(kc.k->find_non_finite(&kc.q, r.dquery.t), -1);
+    for (int64_t i = 0; i < KEYS * c.D; i++)
+        assert_true(i < FIRST * c.D
+                        ? *case_at(&r.dkey.t, i) == 0 && *case_at(&r.dvalue.t, i) == 0
+                        : isfinite(*case_at(&r.dkey.t, i)) && *case_at(&r.dvalue.t, i) != 0);
+    run_free(&r);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_against_double), cmocka_unit_test(test_caps_and_sinks),
-        cmocka_unit_test(test_known_sinks),    cmocka_unit_test(test_finite_difference),
+        cmocka_unit_test(test_against_double),
+        cmocka_unit_test(test_caps_and_sinks),
+        cmocka_unit_test(test_known_sinks),
+        cmocka_unit_test(test_finite_difference),
         cmocka_unit_test(test_fused_heads),
+        cmocka_unit_test(test_keys_before_a_window_are_not_read),
     };
     int reports = 0;
     kc = kernel_case_open(argc, argv, &reports);
