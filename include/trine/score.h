@@ -11,6 +11,7 @@
  * micro_batch_size of 1 they depend on the sequence alone, and it costs its own length; with
  * more, each sequence costs seq_length, and its number modulo micro_batch_size and seq_length may
  * move the last bits. Every grid with tp is in the band of rounding.
+ * With pp above 1 a global batch of several microbatches keeps the stages busy.
  */
 #pragma once
 
