@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* trine compare CASE: holds trine against another framework's results. */
+/* trine compare CASE: holds trine against another program's results. */
 #include "cli/command.h"
 #include "cli/report.h"
 #include "cli/request.h"

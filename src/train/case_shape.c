@@ -176,10 +176,12 @@ static void check_keys(const struct shape_reader *reader, const char *prefix, co
         char path[PATH_BYTES];
         snprintf(path, sizeof path, "%s%s", prefix, name);
         const struct case_key *key = find_key(path);
+        if (json_is_null(value))
+            continue; /* as if it were not there */
         bool is_level = strcmp(path, "model") == 0 || strcmp(path, MODEL "config") == 0;
         if (is_level && !json_is_object(value))
             tri_error_add(reader->err, TRI_INVALID, "'%s': '%s' is no object", reader->file, path);
-        else if (key && key->use == KEY_LATER)
+        else if (key && key->use == KEY_LATER && !json_is_false(value))
             tri_error_add(reader->err, TRI_UNSUPPORTED, "'%s': trine has no '%s': %s", reader->file,
                           path, key->text);
         else if (!key && !is_level && strcmp(prefix, CONFIG) == 0)
@@ -230,9 +232,9 @@ tri_status tri_case_read_shape(const char *path, struct tri_gpt_config *shape, t
     if (!model) {
         tri_error_add(err, TRI_INVALID, "'%s' has no 'model' that says a shape", path);
     } else {
-        check_keys(&reader, "", root);
-        check_keys(&reader, MODEL, model);
         check_keys(&reader, CONFIG, json_object_get(model, "config"));
+        check_keys(&reader, MODEL, model);
+        check_keys(&reader, "", root);
         set_keys(&reader, root);
     }
     json_decref(root);
