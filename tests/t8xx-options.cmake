@@ -1,0 +1,3 @@
+# SPDX-License-Identifier: Apache-2.0
+# The option rows of a run: written and read back, and what each option of the shape changes.
+tri_test(t805-option-rows ROOMS train LABELS quick)
