@@ -143,7 +143,7 @@ static void vectors_turn_as_in_the_reference(void **state)
         tri_world_destroy(&world);
         tri_error_destroy(&err);
     }
-    assert_int_equal(i, 12);
+    assert_int_equal(i, 13);
 }
 
 /* ---- a layer ---- */

@@ -48,7 +48,8 @@ tri_status tri_rotary_init(struct tri_rotary *rotary, struct tri_build *build,
 static const int32_t *rotary_positions(const struct tri_rotary *rotary,
                                        const struct tri_microbatch *microbatch, int axis)
 {
-    bool has_axes = rotary->rope.sections[0] + rotary->rope.sections[1] > 0;
+    const int64_t *sections = rotary->rope.sections;
+    bool has_axes = sections[0] + sections[1] + sections[2] > 0;
     return has_axes && microbatch->axis_positions
                ? microbatch->axis_positions + axis * microbatch->rows * microbatch->length
                : microbatch->positions;

@@ -53,6 +53,7 @@ CASES = [
     ("neighbours, a part", glm, plain(10000.0, partial_rotary_factor=0.75)),
     ("sections", qwen2_vl, plain(10000.0, mrope_section=[1, 2, 1])),
     ("sections, two of three", qwen2_vl, plain(1000000.0, mrope_section=[2, 0, 2])),
+    ("sections, the last alone", qwen2_vl, plain(10000.0, mrope_section=[0, 0, 4])),
     ("linear", llama, {"rope_type": "linear", "rope_theta": 10000.0, "factor": 2.5}),
     ("dynamic", llama, {"rope_type": "dynamic", "rope_theta": 10000.0, "factor": 3.0}),
     ("llama3", llama, {"rope_type": "llama3", "rope_theta": 500000.0, "factor": 8.0,

@@ -82,7 +82,7 @@ void tri_fast_rope(struct tri_queue *q, struct tri_tensor x, struct tri_tensor c
                      .rope = rope,
                      .sign = rope->inverse ? -1.0f : 1.0f,
                      .section = {0, first, second, half}};
-    if (second == 0)
+    if (second + sections[2] == 0)
         t.section[1] = t.section[2] = half;
     t.cut = fast_cut_rows(x.dims[0] * x.dims[1], x.dims[2] * x.dims[3]);
     tri_team_run(q->team, rope_task, &t, t.cut.num_tasks);

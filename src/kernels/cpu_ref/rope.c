@@ -10,7 +10,7 @@
 static int rope_axis(const struct tri_rope *rope, int64_t k)
 {
     int64_t first = rope->sections[0], second = first + rope->sections[1];
-    return second == 0 || k < first ? 0 : k < second ? 1 : 2;
+    return k < first || second + rope->sections[2] == 0 ? 0 : k < second ? 1 : 2;
 }
 
 void tri_ref_rope(struct tri_queue *q, struct tri_tensor x, struct tri_tensor cos,
