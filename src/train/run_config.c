@@ -7,6 +7,7 @@
 #include "shape/hf_config.h"
 #include "spec/family.h"
 #include "train/case.h"
+#include "train/vocabulary.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -217,6 +218,8 @@ tri_status tri_run_config_read(int argc, char **argv, struct tri_option_binding 
 
     tri_status read = read_sources(argc, argv, bindings, num, err);
     tri_status completed = tri_run_config_complete(bindings, &given, config, err);
+    if (completed == TRI_OK)
+        completed = tri_run_check_vocabulary(config, err);
     return read == TRI_OK ? completed : TRI_INVALID;
 }
 
