@@ -77,6 +77,7 @@ static const struct {
     {"sliding_window", {NULL}},
     {"use_parallel_residual", {"false"}},
     {"use_bidirectional_attention", {"false"}},
+    {"use_mrope", {"false"}},
     {"use_qk_norm", {"false"}},
     {"use_sliding_window", {"false"}},
 };
