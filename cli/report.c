@@ -48,11 +48,12 @@ void tri_cli_print_record(const tri_error *err)
 {
     int rank = tri_cli_launcher_rank();
     print_notes(err, rank);
-    for (int i = 0; i < tri_error_count(err); i++) {
-        if (rank > 0)
-            fprintf(stderr, "rank %d: ", rank);
-        fprintf(stderr, "%s: %s\n", severity(err, i), tri_error_message(err, i));
-    }
+    char prefix[24] = "";
+    if (rank > 0)
+        snprintf(prefix, sizeof prefix, "rank %d: ", rank);
+    /* A line is one write: the launcher mixes what its processes write. */
+    for (int i = 0; i < tri_error_count(err); i++)
+        fprintf(stderr, "%s%s: %s\n", prefix, severity(err, i), tri_error_message(err, i));
 }
 
 int tri_cli_refuse(const tri_error *err, const char *command)
