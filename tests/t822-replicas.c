@@ -14,6 +14,7 @@
 struct damage {
     int rank;
     const char *name;
+    bool at_end; /* in the last value instead of the second */
 };
 
 static void flip(struct tri_session *session, const struct damage *damage)
@@ -21,7 +22,8 @@ static void flip(struct tri_session *session, const struct damage *damage)
     for (int i = 0; i < session->model->num_params; i++) {
         struct tri_param *param = &session->model->params[i];
         if (session->world->rank == damage->rank && strcmp(param->spec->name, damage->name) == 0)
-            ((unsigned char *)param->value.data)[5] ^= 1;
+            ((unsigned char *)
+                 param->value.data)[damage->at_end ? param->plan->elements * 4 - 1 : 5] ^= 1;
     }
 }
 
@@ -83,11 +85,28 @@ static void a_flipped_bit_is_named(void **state)
     try((struct train_way){.model = TRAIN_LLAMA, .tp = 2}, cut, NULL);
 }
 
+/* Two key/value heads on four ranks: ranks 0 and 1 hold the first, 2 and 3 the second. Queries, which come
+   first in the tensor, are each rank's own. */
+static void shared_heads_are_compared(void **state)
+{
+    (void)state;
+    const char *name = "decoder.layers.1.self_attention.linear_qkv.weight";
+    struct damage none = {.rank = -1, .name = ""}, queries = {.rank = 3, .name = name};
+    struct damage heads = {.rank = 3, .name = name, .at_end = true};
+    const struct train_way way = {.model = TRAIN_ATTENTION, .tp = 4};
+    try(way, none, NULL);
+    try(way, queries, NULL);
+    try(way, heads,
+        "the copies of 'decoder.layers.1.self_attention.linear_qkv.weight' in group 'shared_heads' "
+        "differ: rank 3 does not hold what rank 2 holds");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(equal_copies_pass),
         cmocka_unit_test(a_flipped_bit_is_named),
+        cmocka_unit_test(shared_heads_are_compared),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,6 +9,7 @@
 
 struct tri_replicas {
     struct tri_session *session;
+    int *held;         /* [param] numbers of those that the group holds in common */
     int64_t *hash;     /* [param] of this rank */
     int64_t *gathered; /* [member][param] */
 };
@@ -25,10 +26,11 @@ tri_status tri_replicas_create(struct tri_session *session, tri_replicas **resul
     size_t num = (size_t)session->model->num_params + 1;
     if (replicas) {
         replicas->session = session;
+        replicas->held = calloc(num, sizeof(int));
         replicas->hash = calloc(num, sizeof(int64_t));
         replicas->gathered = calloc(num * (size_t)largest_group(session->context), sizeof(int64_t));
     }
-    if (!replicas || !replicas->hash || !replicas->gathered) {
+    if (!replicas || !replicas->held || !replicas->hash || !replicas->gathered) {
         if (replicas)
             tri_replicas_destroy(&replicas);
         return tri_error_set(session->err, TRI_NOMEM, "out of memory for the hashes of copies");
@@ -41,6 +43,7 @@ void tri_replicas_destroy(tri_replicas **replicas)
 {
     if (!*replicas)
         return;
+    free((*replicas)->held);
     free((*replicas)->hash);
     free((*replicas)->gathered);
     free(*replicas);
@@ -48,11 +51,11 @@ void tri_replicas_destroy(tri_replicas **replicas)
 }
 
 /* FNV-1a over words of 32 bits. */
-static int64_t hash_values(const struct tri_param *param)
+static int64_t hash_values(const struct tri_param *param, int64_t first)
 {
     uint64_t hash = 14695981039346656037u;
     const char *at = param->value.data;
-    for (int64_t i = 0; i < param->plan->elements; i++) {
+    for (int64_t i = first; i < param->plan->elements; i++) {
         uint32_t word;
         memcpy(&word, at + i * (int64_t)sizeof word, sizeof word);
         hash = (hash ^ word) * 1099511628211u;
@@ -60,23 +63,44 @@ static int64_t hash_values(const struct tri_param *param)
     return (int64_t)hash;
 }
 
-/* Which parameters must be equal over a group. */
-typedef bool holds_fn(const struct tri_param_spec *spec);
+/* From which element on a parameter must be equal over a group; its number of elements: nowhere. */
+typedef int64_t held_from_fn(const struct tri_param *param, const struct tri_context *context,
+                             const tri_group *group);
 
-static bool holds_all(const struct tri_param_spec *spec)
+static int64_t held_whole(const struct tri_param *param, const struct tri_context *context,
+                          const tri_group *group)
 {
-    (void)spec;
-    return true;
+    (void)param;
+    (void)context;
+    (void)group;
+    return 0;
 }
 
-static bool holds_uncut(const struct tri_param_spec *spec)
+static int64_t held_uncut(const struct tri_param *param, const struct tri_context *context,
+                          const tri_group *group)
 {
-    return spec->cut_dim < 0;
+    (void)context;
+    (void)group;
+    return param->spec->cut_dim < 0 ? 0 : param->plan->elements;
 }
 
-static bool holds_tied(const struct tri_param_spec *spec)
+static int64_t held_tied(const struct tri_param *param, const struct tri_context *context,
+                         const tri_group *group)
 {
-    return strcmp(spec->name, "embedding.word_embeddings.weight") == 0;
+    (void)context;
+    (void)group;
+    bool is_table = strcmp(param->spec->name, "embedding.word_embeddings.weight") == 0;
+    return is_table ? 0 : param->plan->elements;
+}
+
+/* Key/value heads, the last rows of what tp cuts, which as many ranks hold as the group has. */
+static int64_t held_heads(const struct tri_param *param, const struct tri_context *context,
+                          const tri_group *group)
+{
+    int64_t row, rows = param->spec->local_dims[0];
+    if (tri_param_copies(param->spec, context->tp->size, &row) != group->size)
+        return param->plan->elements;
+    return row * (param->plan->elements / rows);
 }
 
 /* hashes: of the parameter, by member, stride entries apart. */
@@ -96,37 +120,40 @@ static tri_status report(const tri_replicas *replicas, const tri_group *group,
                          iteration, spec->name, group->name, ranks, group->ranks[0]);
 }
 
-/* The parameters that holds names have the same number and order on every member. */
-static tri_status check_group(tri_replicas *replicas, tri_group *group, holds_fn *holds,
+/* The parameters that members hold in common have the same number and order on all of them. */
+static tri_status check_group(tri_replicas *replicas, tri_group *group, held_from_fn *held_from,
                               int64_t iteration)
 {
     const struct tri_model *model = replicas->session->model;
+    const struct tri_context *context = replicas->session->context;
     int num = 0;
     if (!group || group->size < 2)
         return TRI_OK;
-    for (int i = 0; i < model->num_params; i++)
-        if (holds(model->params[i].spec))
-            replicas->hash[num++] = hash_values(&model->params[i]);
-    TRI_TRY(tri_group_all_gather(group, replicas->gathered, replicas->hash, num, TRI_DTYPE_I64));
-    for (int i = 0, k = 0; i < model->num_params; i++) {
-        if (!holds(model->params[i].spec))
+    for (int i = 0; i < model->num_params; i++) {
+        int64_t first = held_from(&model->params[i], context, group);
+        if (first == model->params[i].plan->elements)
             continue;
+        replicas->held[num] = i;
+        replicas->hash[num++] = hash_values(&model->params[i], first);
+    }
+    TRI_TRY(tri_group_all_gather(group, replicas->gathered, replicas->hash, num, TRI_DTYPE_I64));
+    for (int k = 0; k < num; k++)
         for (int m = 1; m < group->size; m++)
             if (replicas->gathered[m * num + k] != replicas->gathered[k])
-                return report(replicas, group, model->params[i].spec, replicas->gathered + k, num,
-                              iteration);
-        k++;
-    }
+                return report(replicas, group, model->params[replicas->held[k]].spec,
+                              replicas->gathered + k, num, iteration);
     return TRI_OK;
 }
 
 tri_status tri_replicas_check(tri_replicas *replicas, int64_t iteration)
 {
     struct tri_context *context = replicas->session->context;
-    tri_status status = check_group(replicas, context->dp, holds_all, iteration);
+    tri_status status = check_group(replicas, context->dp, held_whole, iteration);
     if (status == TRI_OK)
-        status = check_group(replicas, context->tp, holds_uncut, iteration);
+        status = check_group(replicas, context->tp, held_uncut, iteration);
+    for (int i = 0; i < context->num_shared_heads && status == TRI_OK; i++)
+        status = check_group(replicas, context->shared_heads[i], held_heads, iteration);
     if (status == TRI_OK)
-        status = check_group(replicas, context->embd, holds_tied, iteration);
+        status = check_group(replicas, context->embd, held_tied, iteration);
     return tri_group_agree(context->all, status);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Copies that must be equal: every parameter over the data-parallel ranks, those that every
- * tensor-parallel rank holds over tp, the tied table over its two stages. A memory fault or a wrong
- * reduction shows here long before it shows in a loss.
+ * tensor-parallel rank holds over tp, key/value heads over the tp ranks that share them, the tied table
+ * over its two stages. A memory fault or a wrong reduction shows here long before it shows in a loss.
  */
 #pragma once
 
