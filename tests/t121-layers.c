@@ -54,6 +54,8 @@ static void test_rules_refuse_by_name(void **state)
     for (int i = 0; i < 7; i++)
         assert_string_equal(tri_layer_rule_get(i), order[i]);
     assert_null(tri_layer_rule_get(7));
+    for (int i = 0; i < 7; i++)
+        assert_int_equal(tri_layer_rule_is_built(i), i >= 4);
     tri_error *err = tri_error_create();
     struct tri_model_spec *spec = NULL;
     for (int i = 0; i < 4; i++) {

@@ -80,6 +80,11 @@ const char *tri_layer_rule_get(int i)
     return i >= 0 && i < NUM_RULES ? rules[i].name : NULL;
 }
 
+bool tri_layer_rule_is_built(int i)
+{
+    return rules[i].implementation != NULL;
+}
+
 static const char *rule_implementation(const struct layer_rule *rule,
                                        const struct tri_spec_config *config)
 {

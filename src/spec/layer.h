@@ -17,6 +17,8 @@ tri_status tri_layer_decide(const struct tri_gpt_config *shape,
 
 /* Names of the decision's rules from the top; NULL past the end. */
 const char *tri_layer_rule_get(int i);
+/* False for a rule that stands in its place and refuses. */
+bool tri_layer_rule_is_built(int i);
 
 /* A copy of a layer's tree as layer number layer, in arena; false when out of memory. */
 bool tri_layer_spec_copy(tri_arena *arena, const struct tri_module_spec *from, int64_t layer,

@@ -153,8 +153,9 @@ static void print_rules(FILE *out, const struct tri_model_spec *spec)
 {
     fprintf(out, "layers by %s; rules in order:", spec->rule);
     for (int i = 0; tri_layer_rule_get(i); i++)
-        fprintf(out, "%s %s", i ? "," : "", tri_layer_rule_get(i));
-    fprintf(out, "\n");
+        fprintf(out, "%s %s%s", i ? "," : "", tri_layer_rule_get(i),
+                tri_layer_rule_is_built(i) ? "" : "*");
+    fprintf(out, " (* not in this build)\n");
 }
 
 tri_status tri_model_spec_print(FILE *out, const struct tri_model_spec *spec,
