@@ -127,10 +127,43 @@ static void test_function_makes_layers(void **state)
         assert_int_equal(bda->layer, i);
     }
     tri_model_spec_destroy(&copied);
+    shape.transformer.hidden_size = 48;
+    assert_int_equal(tri_model_spec_create_layers(&shape, NULL, &copies, err, &copied),
+                     TRI_INVALID);
+    assert_int_equal(tri_error_count(err), 3);
+    assert_true(error_says(err, "the spec of 'decoder.layers.2' is of a model with 'hidden_size' "
+                                "32, this one has 48; use the same number"));
     tri_model_spec_destroy(&spec);
     struct tri_module_spec none = {.module = "mlp"};
     assert_int_equal(tri_layer_spec_override(&none, "linear_fc3", "plain", err), TRI_INVALID);
     assert_true(error_says(err, "'linear_fc3' of path 'linear_fc3' is no part of module 'mlp'"));
+    tri_error_destroy(&err);
+}
+
+static tri_status make_unknown(void *user, const struct tri_gpt_config *shape,
+                               const struct tri_layer_place *place, tri_error *err,
+                               struct tri_module_spec *layer)
+{
+    (void)user;
+    (void)shape;
+    return place->layer == 1 ? tri_layer_spec_override(layer, "mlp.linear_fc2", "fast", err)
+                             : TRI_OK;
+}
+
+static void test_function_asks_for_what_is_not_there(void **state)
+{
+    (void)state;
+    tri_error *err = tri_error_create();
+    struct tri_gpt_config shape = shape_gpt2(3, 32, 4, 101, 16);
+    struct tri_layer_source source = {.make = make_unknown};
+    struct tri_model_spec *spec = NULL;
+    assert_int_equal(tri_model_spec_create_layers(&shape, NULL, &source, err, &spec),
+                     TRI_UNSUPPORTED);
+    assert_int_equal(tri_error_count(err), 1);
+    assert_true(error_says(err, "the layer's spec asks for implementation 'fast' of "
+                                "'decoder.layers.1.mlp.linear_fc2' (module 'row_linear'), which is "
+                                "not in this build; use fused or plain"));
+    assert_null(spec);
     tri_error_destroy(&err);
 }
 
@@ -509,6 +542,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rules_refuse_by_name),
         cmocka_unit_test(test_function_makes_layers),
+        cmocka_unit_test(test_function_asks_for_what_is_not_there),
         cmocka_unit_test(test_surgery),
         cmocka_unit_test(test_extension_is_sized),
         cmocka_unit_test(test_heterogeneous),

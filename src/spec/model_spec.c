@@ -5,6 +5,8 @@
 #include "shape/check.h"
 #include "spec/family.h"
 #include "spec/layer.h"
+#include "spec/modules.h"
+#include "spec/path.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -80,6 +82,59 @@ static tri_status model_spec_fill(struct tri_model_spec *spec,
     return model_spec_layers(spec, choice, source, err);
 }
 
+/* What a user's layer may ask for: implementations of this build or of an extension. */
+static tri_status model_spec_check_node(const struct tri_model_spec *spec,
+                                        const struct tri_module_spec *node, const char *path,
+                                        tri_error *err)
+{
+    tri_status status = TRI_OK;
+    if (!path)
+        return tri_error_set(err, TRI_NOMEM, "out of memory while checking the model's spec");
+    if (!tri_implementation_known(node->implementation) &&
+        !tri_extension_find(spec->extensions, spec->num_extensions, node))
+        status = tri_error_add(err, TRI_UNSUPPORTED,
+                               "the layer's spec asks for implementation '%s' of '%s' (module "
+                               "'%s'), which is not in this build; use %s",
+                               node->implementation, path, node->module, tri_implementation_list());
+    for (int i = 0; i < node->num_children; i++) {
+        const struct tri_module_spec *child = &node->children[i];
+        tri_status below = model_spec_check_node(
+            spec, child, tri_spec_child_path(spec->arena, path, child->slot), err);
+        status = status == TRI_OK ? below : status;
+    }
+    return status;
+}
+
+/* A layer that was made for another model may be of another width. */
+static tri_status model_spec_check_width(const struct tri_model_spec *spec, int unit,
+                                         tri_error *err)
+{
+    const struct tri_module_spec *layer = &spec->units[unit];
+    int64_t width = spec->shape.transformer.hidden_size;
+    bool is_layer = strcmp(layer->module, "transformer_layer") == 0 ||
+                    strcmp(layer->module, "parallel_layer") == 0;
+    const struct tri_layer_params *params = is_layer ? layer->params : NULL;
+    if (!params || params->hidden_size == width)
+        return TRI_OK;
+    return tri_error_add(err, TRI_INVALID,
+                         "the spec of '%s' is of a model with 'hidden_size' %" PRId64
+                         ", this one has %" PRId64 "; use the same number",
+                         spec->unit_path[unit], params->hidden_size, width);
+}
+
+static tri_status model_spec_check_layers(const struct tri_model_spec *spec, tri_error *err)
+{
+    tri_status status = TRI_OK;
+    for (int unit = 1; unit < spec->num_units - 1; unit++) {
+        tri_status width = model_spec_check_width(spec, unit, err);
+        status = status == TRI_OK ? width : status;
+        tri_status here =
+            model_spec_check_node(spec, &spec->units[unit], spec->unit_path[unit], err);
+        status = status == TRI_OK ? here : status;
+    }
+    return status;
+}
+
 int64_t tri_model_spec_num_layers(const struct tri_model_spec *spec)
 {
     return spec->shape.transformer.num_layers;
@@ -111,10 +166,12 @@ static tri_status model_spec_make(const struct tri_gpt_config *resolved,
     made->extensions = config->extensions;
     made->num_extensions = config->num_extensions;
     tri_status status = model_spec_fill(made, choice, source, err);
+    if (status == TRI_NOMEM)
+        tri_error_set(err, status, "out of memory while making the model's spec");
+    if (status == TRI_OK && source)
+        status = model_spec_check_layers(made, err);
     if (status == TRI_OK)
         status = tri_override_apply(made, config, err);
-    else if (status == TRI_NOMEM)
-        tri_error_set(err, status, "out of memory while making the model's spec");
     if (status != TRI_OK) {
         tri_model_spec_destroy(&made);
         return status;
