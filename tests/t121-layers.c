@@ -134,6 +134,7 @@ static void test_function_makes_layers(void **state)
     assert_true(error_says(err, "the spec of 'decoder.layers.2' is of a model with 'hidden_size' "
                                 "32, this one has 48; use the same number"));
     tri_model_spec_destroy(&spec);
+    tri_error_clear(err);
     struct tri_module_spec none = {.module = "mlp"};
     assert_int_equal(tri_layer_spec_override(&none, "linear_fc3", "plain", err), TRI_INVALID);
     assert_true(error_says(err, "'linear_fc3' of path 'linear_fc3' is no part of module 'mlp'"));
