@@ -7,12 +7,16 @@
 #include "cli/report.h"
 #include "cli/request.h"
 #include "spec/model_spec.h"
+#include "train/communicator.h"
 #include "train/session.h"
 
 #include <stdio.h>
 
+extern char **environ;
+
 struct plan_options {
     int64_t rank;
+    char communicator[TRI_OPTION_TEXT];
     bool json, all_rows, print_schedule;
 };
 
@@ -23,6 +27,11 @@ static const struct tri_option plan_rows[] = {
      .type = TRI_OPTION_INT,
      .flags = TRI_OPTION_NON_NEGATIVE,
      .help = "the rank to show in detail; the heaviest one when unset"},
+    {.name = FIELD(communicator),
+     .type = TRI_OPTION_STRING,
+     .default_text = "",
+     .help = "whose staging to count: 'mpi', or 'threads' for ranks inside one process; unset: mpi "
+             "under its launcher, else threads"},
     {.name = FIELD(json),
      .type = TRI_OPTION_BOOL,
      .default_text = "false",
@@ -98,8 +107,12 @@ static int plan_run(int argc, char **argv)
     tri_error *err = tri_error_create();
     struct tri_model_spec *spec = NULL;
     struct tri_placement *placement = NULL;
+    struct tri_plan_comm comm = {0};
+    int num_ranks = tri_cli_world_size(&config);
+    tri_communicator_plan(options.communicator, tri_mpi_was_launched(environ), num_ranks, err,
+                          &comm);
     tri_status status =
-        tri_run_plan(&config, NULL, tri_cli_world_size(&config), false, 0, err, &spec, &placement);
+        tri_run_plan(&config, NULL, num_ranks, false, 0, &comm, err, &spec, &placement);
     tri_cli_check_rest(&config, err);
     if (status == TRI_OK)
         status = tri_error_status(err);

@@ -15,8 +15,6 @@
 #include <stdio.h>
 #include <unistd.h>
 
-extern char **environ;
-
 #define VOCAB_SIZE  64
 #define LENGTH      64
 #define NUM_SAMPLES 64
@@ -115,6 +113,12 @@ static tri_status write_corpus(const char *prefix, tri_error *err)
     return tri_tokens_write(prefix, VOCAB_SIZE, tokens, lengths, NUM_SAMPLES, err);
 }
 
+static void print_messages(const tri_error *err)
+{
+    for (int i = 0; i < tri_error_count(err); i++)
+        fprintf(stderr, "error: %s\n", tri_error_message(err, i));
+}
+
 /* Keeps the last loss; called on rank 0 only. */
 static void note_loss(void *arg, int64_t done, int64_t total, double seconds_left, double loss)
 {
@@ -145,7 +149,7 @@ static tri_status train(const char *text, const char *corpus, int argc, char **a
         status = tri_run_complete(run, &config, err);
     if (status == TRI_OK) {
         request.config = config;
-        status = tri_launch_config(config, environ, tri_pretrain, &request, err);
+        status = tri_launch_config(config, NULL, tri_pretrain, &request, print_messages, err);
     }
     tri_run_destroy(&run);
     return status;
@@ -167,8 +171,7 @@ int main(int argc, char **argv)
         status = train(NULL, corpus, argc - 1, argv + 1, err, &loss[0]);
     if (status == TRI_OK)
         status = train(own, corpus, argc - 1, argv + 1, err, &loss[1]);
-    for (int i = 0; i < tri_error_count(err); i++)
-        fprintf(stderr, "error: %s\n", tri_error_message(err, i));
+    print_messages(err);
     if (status == TRI_OK)
         printf("library activation: %.6f\nown activation: %.6f\n", loss[0], loss[1]);
     tri_error_destroy(&err);

@@ -73,6 +73,12 @@ static tri_status write_corpus(const char *prefix, tri_error *err)
     return tri_tokens_write(prefix, VOCAB_SIZE, tokens, lengths, NUM_SAMPLES, err);
 }
 
+static void print_messages(const tri_error *err)
+{
+    for (int i = 0; i < tri_error_count(err); i++)
+        fprintf(stderr, "error: %s\n", tri_error_message(err, i));
+}
+
 /* Keeps the last loss; called on rank 0 only. */
 static void note_loss(void *arg, int64_t done, int64_t total, double seconds_left, double loss)
 {
@@ -118,7 +124,7 @@ static tri_status run_all(tri_run *run, const char *folder, int argc, char **arg
     struct tri_pretrain_request request = {.hooks = &hooks};
     if (status == TRI_OK) {
         request.config = config;
-        status = tri_launch_config(config, environ, train_both, &request, err);
+        status = tri_launch_config(config, environ, train_both, &request, print_messages, err);
     }
     return status;
 }
@@ -132,8 +138,7 @@ int main(int argc, char **argv)
         return 2;
     }
     tri_status status = run_all(run, argv[1], argc - 1, argv + 1, err);
-    for (int i = 0; i < tri_error_count(err); i++)
-        fprintf(stderr, "error: %s\n", tri_error_message(err, i));
+    print_messages(err);
     tri_run_destroy(&run);
     tri_error_destroy(&err);
     return status == TRI_OK ? 0 : 1;

@@ -73,7 +73,7 @@ int main(int argc, char **argv)
     if (status == TRI_OK)
         status = tri_run_complete(run, &scoring.config, err);
     if (status == TRI_OK)
-        status = tri_launch_config(scoring.config, NULL, score, &scoring, err);
+        status = tri_launch_config(scoring.config, NULL, score, &scoring, NULL, err);
     if (status == TRI_OK)
         print(&scoring);
     for (int i = 0; i < tri_error_count(err); i++)

@@ -67,6 +67,12 @@ static tri_status write_corpus(const char *prefix, tri_error *err)
     return tri_tokens_write(prefix, VOCAB_SIZE, tokens, lengths, NUM_DOCUMENTS, err);
 }
 
+static void print_messages(const tri_error *err)
+{
+    for (int i = 0; i < tri_error_count(err); i++)
+        fprintf(stderr, "error: %s\n", tri_error_message(err, i));
+}
+
 static void print_line(void *arg, const char *text)
 {
     (void)arg;
@@ -150,7 +156,7 @@ static tri_status run_all(tri_run *run, const char *folder, int argc, char **arg
     struct tri_pretrain_request train = {.observer = {.line = print_line}};
     if (status == TRI_OK) {
         train.config = config;
-        status = tri_launch_config(config, NULL, tri_pretrain, &train, err);
+        status = tri_launch_config(config, NULL, tri_pretrain, &train, print_messages, err);
     }
 
     /* Sample from what was saved: one sequence on one rank, whatever the grid it was trained on. */
@@ -160,7 +166,7 @@ static tri_status run_all(tri_run *run, const char *folder, int argc, char **arg
         status = tri_run_complete(run, &config, err);
     struct sample sample = {.config = config, .model = model};
     if (status == TRI_OK)
-        status = tri_launch_config(config, NULL, continue_text, &sample, err);
+        status = tri_launch_config(config, NULL, continue_text, &sample, print_messages, err);
     return status;
 }
 
@@ -173,8 +179,7 @@ int main(int argc, char **argv)
         return 2;
     }
     tri_status status = run_all(run, argv[1], argc - 1, argv + 1, err);
-    for (int i = 0; i < tri_error_count(err); i++)
-        fprintf(stderr, "error: %s\n", tri_error_message(err, i));
+    print_messages(err);
     tri_run_destroy(&run);
     tri_error_destroy(&err);
     return status == TRI_OK ? 0 : 1;

@@ -70,11 +70,29 @@ static void test_gaps(void **state)
         tri_storage_close_gap(storage, 1024, 64);
         bytes[1023] = bytes[1088] = 2;
         tri_storage_open_gap(storage, 1024, 64);
-        assert_int_equal(bytes[1024], 1);
+        assert_int_equal(bytes[1024], tri_storage_paints_gaps() ? 0xa5 : 1);
         tri_storage_close_gap(storage, 2048, 2048);
         tri_storage_close_gap(storage, 4096, 0);
         tri_storage_destroy(&storage);
     }
+}
+
+/* Where gaps are painted, the first byte written since is found; elsewhere nothing is. */
+static void test_damaged_gap(void **state)
+{
+    (void)state;
+    tri_storage *storage = NULL;
+    assert_int_equal(tri_storage_create(&tri_device_host, "work", 4096, NULL, &storage), TRI_OK);
+    unsigned char *bytes = tri_storage_get(storage, 0);
+    tri_storage_close_gap(storage, 1024, 64);
+    assert_int_equal(tri_storage_gap_damage(storage, 1024, 64), 64);
+    bytes[1023] = bytes[1088] = 2;
+    assert_int_equal(tri_storage_gap_damage(storage, 1024, 64), 64);
+    if (tri_storage_paints_gaps()) {
+        bytes[1024 + 63] = 2;
+        assert_int_equal(tri_storage_gap_damage(storage, 1024, 64), 63);
+    }
+    tri_storage_destroy(&storage);
 }
 
 static void test_empty_storage(void **state)
@@ -106,7 +124,8 @@ static void test_too_much(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_device), cmocka_unit_test(test_storage), cmocka_unit_test(test_gaps),
+        cmocka_unit_test(test_device),        cmocka_unit_test(test_storage),
+        cmocka_unit_test(test_gaps),          cmocka_unit_test(test_damaged_gap),
         cmocka_unit_test(test_empty_storage), cmocka_unit_test(test_too_much)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -167,9 +167,9 @@ static void test_forward_only_is_smaller(void **state)
     world_fini(&world);
 }
 
-static size_t fake_staging(int op, int group_size, int64_t count, enum tri_dtype dtype)
+static size_t fake_staging(enum tri_comm_op op, int group_size, int64_t count, enum tri_dtype dtype)
 {
-    return (size_t)(op + 1) * (size_t)group_size * (size_t)count * tri_dtype_bytes(dtype);
+    return ((size_t)op + 1) * (size_t)group_size * (size_t)count * tri_dtype_bytes(dtype);
 }
 
 static void test_staging_of_collectives(void **state)
@@ -178,15 +178,16 @@ static void test_staging_of_collectives(void **state)
     struct world world;
     world_init(&world);
     world_grid(&world, 2, 1, 2);
-    world.request.comm_staging = fake_staging;
+    world.request.comm = (struct tri_plan_comm){.staging = fake_staging};
     world_plan(&world);
     tri_arena *arena = tri_arena_create();
     struct tri_rank_plan plan = world_rank(&world, 0, arena);
     int tp = tri_rank_plan_row(&plan, "group tp", "staging");
     int bucket = tri_rank_plan_row(&plan, "bucket 0", "staging");
-    assert_int_equal(plan.rows[tp].bytes, fake_staging(2, 2, 24 * 2 * 32 / 2, TRI_DTYPE_F32));
+    assert_int_equal(plan.rows[tp].bytes,
+                     fake_staging(TRI_COMM_ALL_REDUCE, 2, 24 * 2 * 32, TRI_DTYPE_F32));
     assert_int_equal(plan.rows[bucket].bytes,
-                     fake_staging(0, 2, plan.buckets[0].elements, TRI_DTYPE_F32));
+                     fake_staging(TRI_COMM_ALL_REDUCE, 2, plan.buckets[0].elements, TRI_DTYPE_F32));
     tri_arena_destroy(&arena);
     world_fini(&world);
 }

@@ -334,9 +334,10 @@ static tri_status mismatch_body(void *arg, tri_world *world)
     float x[8 * MAX_RANKS] = {0};
     TRI_TRY(make_group(world, "all", 0, world->size, &group));
     tri_status status = TRI_OK;
-    int64_t counts[MAX_RANKS], first[MAX_RANKS];
+    int64_t expected[MAX_RANKS], given[MAX_RANKS], first[MAX_RANKS];
     for (int i = 0; i < world->size; i++) {
-        counts[i] = world->rank == 1 && i == 0 ? 2 : 1;
+        expected[i] = 1;
+        given[i] = world->rank == 1 && i == 0 ? 2 : 1;
         first[i] = i;
     }
     switch (which) {
@@ -349,35 +350,91 @@ static tri_status mismatch_body(void *arg, tri_world *world)
     case 2: /* root */
         status = tri_group_broadcast(group, x, 4, TRI_DTYPE_F32, is_first ? 0 : 1);
         break;
-    case 3: /* a message's count */
+    case 3: /* what is done with the values */
+        status = tri_group_all_reduce(group, x, 4, TRI_DTYPE_F32,
+                                      is_first ? TRI_REDUCE_SUM : TRI_REDUCE_MAX);
+        break;
+    case 4: /* a message's count */
         if (world->rank == 0)
             status = tri_group_send(group, x, 4, TRI_DTYPE_F32, 1, TRI_CHANNEL_FORWARD);
         if (world->rank == 1)
             status = tri_group_recv(group, x, 3, TRI_DTYPE_F32, 0, TRI_CHANNEL_FORWARD);
         break;
     default: /* what one gives another in an all_to_all */
-        status = tri_group_all_to_all(group, x + 4 * MAX_RANKS, first, first, x, counts, first,
+        status = tri_group_all_to_all(group, x + 4 * MAX_RANKS, expected, first, x, given, first,
                                       TRI_DTYPE_F32);
         break;
     }
+    /* Each of two roots waits for nobody. */
+    if (status == TRI_OK && which == 2)
+        status = sum_of_one(group);
     tri_group_destroy(&group);
     return status;
 }
 
 static void case_mismatch(void)
 {
-    static const char *const parts[] = {"differs", "differs", "differs", "differs",
-                                        "elements from rank"};
-    for (int which = 0; which < 5; which++) {
+    static const char *const parts[] = {"differs", "differs", "differs",
+                                        "differs", "differs", "elements from rank"};
+    for (int which = 0; which < 6; which++) {
         ranks_run(&ranks, LONG_SECONDS, mismatch_body, &which);
         bool is_named = false;
         for (int i = 0; i < ranks.num; i++) {
             is_named = is_named || strstr(tri_error_message(ranks.errs[i], 0), parts[which]);
-            if (which != 3 || i < 2)
+            if (which != 4 || i < 2)
                 assert_true(ranks.status[i] == TRI_COMM || ranks.status[i] == TRI_PEER);
         }
         assert_true(is_named);
     }
+}
+
+/* Under mpi all ranks say the same, long before the time limit. The first to say it may be either side. */
+static void mismatch_named(int which, const char *first, const char *second)
+{
+    ranks_run(&ranks, LONG_SECONDS, mismatch_body, &which);
+    for (int i = 0; i < ranks.num; i++) {
+        /* What rank 0 sends may be under way before rank 1 has looked at it. */
+        if (which == 4 && (i > 1 || ranks.status[i] == TRI_OK))
+            continue;
+        expect(i, TRI_COMM, " on group 'all' differs: rank ");
+        expect(i, TRI_COMM, first);
+        expect(i, TRI_COMM, second);
+    }
+}
+
+static void case_mismatch_kind(void)
+{
+    mismatch_named(0, "rank 0 began all_reduce (sum) of 1 fp32", " began all_gather of 1 fp32");
+}
+
+static void case_mismatch_count(void)
+{
+    mismatch_named(1, "rank 0 began all_reduce (sum) of 4 fp32",
+                   " began all_reduce (sum) of 5 fp32");
+}
+
+static void case_mismatch_root(void)
+{
+    mismatch_named(2, "rank 0 began broadcast from member 0 of 4",
+                   " began broadcast from member 1");
+}
+
+static void case_mismatch_reduce(void)
+{
+    mismatch_named(3, "rank 0 began all_reduce (sum) of 4", " began all_reduce (max) of 4");
+}
+
+static void case_mismatch_message(void)
+{
+    mismatch_named(4, "rank 0 began send of 4 fp32", "rank 1 began recv of 3 fp32");
+}
+
+/* Counts of an all_to_all are not compared, but what does not fit does not arrive either. */
+static void case_mismatch_pair(void)
+{
+    int which = 5;
+    ranks_run(&ranks, SHORT_SECONDS, mismatch_body, &which);
+    expect(0, TRI_COMM, "rank 1 did not come to all_to_all number 1 on group 'all' within");
 }
 
 static const struct {
@@ -395,6 +452,12 @@ static const struct {
     {"flip", case_flip, true, false},
     {"trace", case_trace, false, false},
     {"mismatch", case_mismatch, true, false},
+    {"mismatch_kind", case_mismatch_kind, false, true},
+    {"mismatch_count", case_mismatch_count, false, true},
+    {"mismatch_root", case_mismatch_root, false, true},
+    {"mismatch_reduce", case_mismatch_reduce, false, true},
+    {"mismatch_message", case_mismatch_message, false, true},
+    {"mismatch_pair", case_mismatch_pair, false, true},
     {"flip_refused", case_flip_refused, false, false},
 };
 
@@ -417,9 +480,9 @@ static void test_cases(void **state)
 int main(int argc, char **argv)
 {
     only = argc > 2 ? argv[2] : NULL;
-    bool is_short =
-        only && (!strcmp(only, "stall") || !strcmp(only, "chain") || !strcmp(only, "circle") ||
-                 !strcmp(only, "absent") || !strcmp(only, "hang"));
+    bool is_short = only && (!strcmp(only, "stall") || !strcmp(only, "chain") ||
+                             !strcmp(only, "circle") || !strcmp(only, "absent") ||
+                             !strcmp(only, "hang") || !strcmp(only, "mismatch_pair"));
     if (ranks_open(&ranks, argc > 1 ? argv[1] : "threads", 4,
                    is_short ? SHORT_MPI_SECONDS : LONG_SECONDS) != TRI_OK) {
         fprintf(stderr, "skipped: %s\n", tri_error_message(ranks.errs[0], 0));

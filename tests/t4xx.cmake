@@ -25,7 +25,8 @@ if(MPI_C_FOUND)
   endforeach()
   tri_mpi_test(t403-comm-misuse-mpi 3 t403-comm-misuse mpi)
   tri_mpi_test(t404-comm-steady-mpi 4 t404-comm-steady mpi)
-  foreach(case stall fail chain circle abandon absent trace flip_refused)
+  foreach(case stall fail chain circle abandon absent trace flip_refused mismatch_kind
+          mismatch_count mismatch_root mismatch_reduce mismatch_message mismatch_pair)
     tri_mpi_test(t402-comm-failure-mpi-${case} 4 t402-comm-failure mpi ${case})
   endforeach()
   add_test(NAME t402-comm-hang COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/t402-comm-hang.sh

@@ -205,14 +205,14 @@ static void launches_gather_their_records(void **state)
     int failing = 1;
     set(fixture, "ranks", "3");
     assert_int_equal(
-        tri_launch_config(complete(fixture), NULL, fail_on_one, &failing, fixture->err),
+        tri_launch_config(complete(fixture), NULL, fail_on_one, &failing, NULL, fixture->err),
         TRI_NUMERIC);
     assert_int_equal(tri_error_count(fixture->err), 1);
     assert_string_equal(tri_error_message(fixture->err, 0), "rank 1: a cause of 42");
     tri_error_clear(fixture->err);
     failing = -1;
-    assert_good(fixture,
-                tri_launch_config(complete(fixture), NULL, fail_on_one, &failing, fixture->err));
+    assert_good(fixture, tri_launch_config(complete(fixture), NULL, fail_on_one, &failing, NULL,
+                                           fixture->err));
     assert_int_equal(tri_error_count(fixture->err), 0);
 }
 
@@ -276,7 +276,7 @@ static tri_status train(struct fixture *fixture, struct seen *seen, const struct
     struct tri_pretrain_request request = {.config = complete(fixture),
                                            .hooks = hooks,
                                            .observer = {.arg = seen, .progress = note_loss}};
-    return tri_launch_config(request.config, NULL, tri_pretrain, &request, fixture->err);
+    return tri_launch_config(request.config, NULL, tri_pretrain, &request, NULL, fixture->err);
 }
 
 /* A loss that counts everything twice: the loss doubles, and Adam does not care about a factor. */
@@ -394,26 +394,27 @@ static void saved_models_are_used(void **state)
     set(fixture, "pipeline_model_parallel_size", "1");
     set(fixture, "tensor_model_parallel_size", "2");
     use.config = complete(fixture);
-    assert_good(fixture, tri_launch_config(use.config, NULL, evaluate, &use, fixture->err));
+    assert_good(fixture, tri_launch_config(use.config, NULL, evaluate, &use, NULL, fixture->err));
     double loss = tri_evaluation_loss(&use.evaluation);
     assert_true(use.evaluation.num_tokens == 2 * 4 * 8);
     assert_true(loss > 1 && loss < 4);
     set(fixture, "ranks", "1");
     set(fixture, "tensor_model_parallel_size", "1");
     use.config = complete(fixture);
-    assert_good(fixture, tri_launch_config(use.config, NULL, evaluate, &use, fixture->err));
+    assert_good(fixture, tri_launch_config(use.config, NULL, evaluate, &use, NULL, fixture->err));
     assert_float_equal(tri_evaluation_loss(&use.evaluation), loss, 1e-5);
 
     set(fixture, "micro_batch_size", "1");
     set(fixture, "global_batch_size", "1");
     use.config = complete(fixture);
-    assert_good(fixture, tri_launch_config(use.config, NULL, generate, &use, fixture->err));
+    assert_good(fixture, tri_launch_config(use.config, NULL, generate, &use, NULL, fixture->err));
     assert_int_equal(use.num_tokens, 3);
     for (int i = 0; i < 3; i++)
         assert_in_range(use.tokens[i], 0, VOCAB - 1);
 
     snprintf(fixture->model, sizeof fixture->model, "%s", fixture->folder);
-    assert_int_not_equal(tri_launch_config(use.config, NULL, evaluate, &use, fixture->err), TRI_OK);
+    assert_int_not_equal(tri_launch_config(use.config, NULL, evaluate, &use, NULL, fixture->err),
+                         TRI_OK);
     assert_says(fixture, fixture->folder, "");
 }
 
@@ -430,8 +431,9 @@ static void runs_stop_on_request(void **state)
     struct tri_pretrain_request request = {.config = complete(fixture),
                                            .observer = {.arg = &seen, .progress = note_loss},
                                            .cancel = &cancel};
-    assert_int_equal(tri_launch_config(request.config, NULL, tri_pretrain, &request, fixture->err),
-                     TRI_STOPPED);
+    assert_int_equal(
+        tri_launch_config(request.config, NULL, tri_pretrain, &request, NULL, fixture->err),
+        TRI_STOPPED);
     assert_int_equal(seen.num_lines, 1);
 }
 

@@ -42,11 +42,17 @@ struct tri_launch {
 tri_status tri_launch_run(const struct tri_launch *launch, tri_rank_fn *body, void *arg,
                           tri_error **errs);
 
-/* The same as config asks for it: one process of the launcher where env says that there is one,
-   else the option ranks. Messages are gathered in err, each with its rank; ranks that only
-   learned of a failure stay quiet when one with the cause has spoken. */
+/* Says what a record holds, for example on stderr. */
+typedef void tri_report_fn(const tri_error *err);
+
+/*
+ * The same as config asks for it: one process of the launcher where env says that there is one,
+ * else the option ranks. Messages are gathered, each with its rank; ranks that only learned of a
+ * failure stay quiet when one with the cause has spoken. They go to report if there is one, under
+ * mpi before the world ends (see above), else into err.
+ */
 tri_status tri_launch_config(const struct tri_run_config *config, char *const *env,
-                             tri_rank_fn *body, void *arg, tri_error *err);
+                             tri_rank_fn *body, void *arg, tri_report_fn *report, tri_error *err);
 
 /* True when this process was started by an MPI launcher (tells by what the launcher put into env, a
    NULL-ended list of "NAME=value": the library reads no environment of its own). */

@@ -63,6 +63,13 @@ void tri_group_fini(tri_group *group)
     free((int *)group->ranks);
 }
 
+void tri_lend_staging_none(tri_group *group, void *memory, size_t bytes)
+{
+    (void)group;
+    (void)memory;
+    (void)bytes;
+}
+
 static bool is_reducible(enum tri_dtype dtype)
 {
     return dtype == TRI_DTYPE_F32 || dtype == TRI_DTYPE_F64 || dtype == TRI_DTYPE_BF16 ||
@@ -139,6 +146,27 @@ void tri_comm_call_format(const struct tri_comm_call *call, char *text, size_t b
                  tri_dtype_name(call->dtype));
     else
         snprintf(text, bytes, "%s of %" PRId64 " %s", op, call->count, tri_dtype_name(call->dtype));
+}
+
+bool tri_comm_is_same_call(const struct tri_comm_call *a, const struct tri_comm_call *b)
+{
+    if (a->op == TRI_COMM_SEND || a->op == TRI_COMM_RECV)
+        return a->count == b->count && a->dtype == b->dtype;
+    return a->op == b->op && a->dtype == b->dtype && a->reduce == b->reduce && a->root == b->root &&
+           a->count == b->count;
+}
+
+void tri_comm_differs_format(const char *group_name, uint64_t sequence, int rank,
+                             const struct tri_comm_call *call, int other_rank,
+                             const struct tri_comm_call *other, char *text, size_t bytes)
+{
+    char first[128], second[128];
+    tri_comm_call_format(call, first, sizeof first);
+    tri_comm_call_format(other, second, sizeof second);
+    snprintf(text, bytes,
+             "operation number %" PRIu64 " on group '%s' differs: rank %d began %s, rank %d began "
+             "%s; all members must begin the same operations in the same order",
+             sequence, group_name, rank, first, other_rank, second);
 }
 
 void tri_comm_ranks_format(const int *ranks, int num, char *text, size_t bytes)

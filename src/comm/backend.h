@@ -35,6 +35,9 @@ void tri_group_fini(tri_group *group);
 tri_status tri_self_group_create(tri_world *world, const char *name, const int *ranks, int size,
                                  tri_error *err, tri_group **group);
 
+/* Of a backend that needs no staging. */
+void tri_lend_staging_none(tri_group *group, void *memory, size_t bytes);
+
 /* The checks of begin. The message names group and operation. Local. */
 tri_status tri_comm_check(const tri_group *group, const struct tri_comm_call *call);
 tri_status tri_comm_check_counts(const tri_group *group, const int64_t *out_counts,
@@ -44,6 +47,13 @@ tri_status tri_comm_check_pair(const tri_group *group, int64_t out_count, int64_
                                int from);
 tri_status tri_comm_check_channel(const tri_group *group, enum tri_comm_op op,
                                   enum tri_channel channel);
+
+/* Whether members that began a and b began the same; of two messages, sides of one. */
+bool tri_comm_is_same_call(const struct tri_comm_call *a, const struct tri_comm_call *b);
+/* Names the failure "these two began different operations in one place". */
+void tri_comm_differs_format(const char *group_name, uint64_t sequence, int rank,
+                             const struct tri_comm_call *call, int other_rank,
+                             const struct tri_comm_call *other, char *text, size_t bytes);
 
 /* "all_reduce (sum) of 12 fp32" and the like. */
 void tri_comm_call_format(const struct tri_comm_call *call, char *text, size_t bytes);

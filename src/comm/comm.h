@@ -18,6 +18,7 @@
 #pragma once
 
 #include "base/check.h"
+#include "base/comm_op.h"
 #include "base/dtype.h"
 #include "base/reduce.h"
 #include "trine/launch.h"
@@ -28,17 +29,6 @@
 
 typedef struct tri_group tri_group;
 
-enum tri_comm_op {
-    TRI_COMM_ALL_REDUCE,
-    TRI_COMM_REDUCE_SCATTER,
-    TRI_COMM_ALL_GATHER,
-    TRI_COMM_BROADCAST,
-    TRI_COMM_ALL_TO_ALL,
-    TRI_COMM_SEND,
-    TRI_COMM_RECV,
-    TRI_COMM_BARRIER,
-    TRI_NUM_COMM_OPS
-};
 const char *tri_comm_op_name(enum tri_comm_op op);
 
 /* An operation under way; owned by the group that begun it, dead after its end. */
@@ -90,6 +80,8 @@ struct tri_comm_ops {
     tri_status (*end)(tri_group *group, tri_request **request);
     /* True when end would not wait; moves messages along on backends that need a call to do so. */
     bool (*test)(tri_group *group, tri_request *request);
+    /* See tri_group_lend_staging(). */
+    void (*lend_staging)(tri_group *group, void *memory, size_t bytes);
 };
 
 /* The first member of every backend's own struct. Wrappers (trace, fault) use the same. */
@@ -104,10 +96,8 @@ struct tri_world {
     /* Tells every other rank that this one ends with a failure, so that they stop waiting at
        once and fail with TRI_PEER naming it. Safe to call twice. */
     void (*abandon)(tri_world *world, const char *why);
-    /* Bytes of staging that one operation of this backend needs for count elements per member;
-       pure, counted by the plan. */
-    size_t (*staging_bytes)(enum tri_comm_op op, int group_size, int64_t count,
-                            enum tri_dtype dtype);
+    tri_staging_fn *staging_bytes; /* of this backend's operations; counted by the plan */
+    size_t own_staging_bytes;      /* allocated so far for operations that found too little lent */
     /* True once a rank has abandoned the world or has not come in time: every operation fails now.
        Local; for whoever waits for something else than a message. */
     bool (*is_failed)(tri_world *world);
@@ -118,9 +108,14 @@ struct tri_group {
     tri_world *world;
     const char *name; /* "tp", "dp_cp", ... owned by the group */
     int size;
-    int rank;         /* this rank's position */
-    const int *ranks; /* world ranks in order, owned by the group */
+    int rank;          /* this rank's position */
+    const int *ranks;  /* world ranks in order, owned by the group */
+    size_t lent_bytes; /* of staging; the same on all members */
 };
+
+/* What the backends need, by the name of a communicator ("self", "threads", "mpi"; also of one that is
+   not in this build); NULL for another name. */
+tri_staging_fn *tri_comm_staging(const char *communicator);
 
 /* self: one rank, no messages. */
 tri_status tri_world_create_self(tri_reduce_fn *reduce, tri_error *err, tri_world **world);
@@ -170,6 +165,13 @@ tri_status tri_world_wrap_trace(tri_world *inner, tri_trace_sink *sink, void *ar
 tri_status tri_group_create(tri_world *world, const char *name, const int *ranks, int size,
                             tri_group **group);
 void tri_group_destroy(tri_group **group);
+/*
+ * Lends memory to the group, the same number of bytes on all members: the next operation that needs
+ * staging takes it, and gives it back at its end unless other memory has been lent meanwhile. The
+ * memory must outlive the group. Local.
+ */
+void tri_group_lend_staging(tri_group *group, void *memory, size_t bytes);
+/* In pieces where lent staging is too small for the whole. */
 tri_status tri_group_all_reduce(tri_group *group, void *buffer, int64_t count, enum tri_dtype dtype,
                                 enum tri_reduce op);
 tri_status tri_group_reduce_scatter(tri_group *group, void *out, const void *in, int64_t count,

@@ -45,12 +45,36 @@ tri_status tri_request_end(tri_group *group, tri_request **request)
     return group->ops->end(group, request);
 }
 
+void tri_group_lend_staging(tri_group *group, void *memory, size_t bytes)
+{
+    group->lent_bytes = bytes;
+    group->ops->lend_staging(group, memory, bytes);
+}
+
+/* The largest of count, count / 2, ... elements whose staging has been lent; all members come to the
+   same. Without any lent it is count: the backend finds memory of its own. */
+static int64_t piece_elements(const tri_group *group, int64_t count, enum tri_dtype dtype)
+{
+    tri_staging_fn *staging = group->world->staging_bytes;
+    while (group->lent_bytes > 0 && count > 1 &&
+           staging(TRI_COMM_ALL_REDUCE, group->size, count, dtype) > group->lent_bytes)
+        count = (count + 1) / 2;
+    return count;
+}
+
 tri_status tri_group_all_reduce(tri_group *group, void *buffer, int64_t count, enum tri_dtype dtype,
                                 enum tri_reduce op)
 {
-    tri_request *request = NULL;
-    TRI_TRY(group->ops->all_reduce_begin(group, buffer, count, dtype, op, &request));
-    return group->ops->end(group, &request);
+    char *at = buffer;
+    do {
+        tri_request *request = NULL;
+        int64_t num = piece_elements(group, count, dtype);
+        TRI_TRY(group->ops->all_reduce_begin(group, at, num, dtype, op, &request));
+        TRI_TRY(group->ops->end(group, &request));
+        at += num > 0 ? (size_t)num * tri_dtype_bytes(dtype) : 0;
+        count -= num;
+    } while (count > 0);
+    return TRI_OK;
 }
 
 tri_status tri_group_reduce_scatter(tri_group *group, void *out, const void *in, int64_t count,

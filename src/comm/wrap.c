@@ -167,6 +167,12 @@ static bool wrap_test(tri_group *group, tri_request *request)
     return inner->ops->test(inner, request);
 }
 
+static void wrap_lend_staging(tri_group *group, void *memory, size_t bytes)
+{
+    tri_group *inner = inner_of(group);
+    inner->ops->lend_staging(inner, memory, bytes);
+}
+
 static void wrap_group_destroy(tri_group *group)
 {
     tri_group *inner = inner_of(group);
@@ -226,6 +232,7 @@ static const struct tri_comm_ops wrap_ops = {
     .barrier_begin = wrap_barrier_begin,
     .end = wrap_end,
     .test = wrap_test,
+    .lend_staging = wrap_lend_staging,
 };
 
 tri_status tri_world_wrap(tri_world *inner, tri_wrap_hook *hook, void *state,

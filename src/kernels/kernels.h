@@ -238,3 +238,6 @@ void tri_kernels_destroy_checked(struct tri_kernels **table);
 const struct tri_kernels *tri_kernels_find(const char *name, tri_error *err);
 /* The scratch functions of the same backend. */
 const struct tri_scratch_table *tri_kernels_scratch(const char *name);
+/* What decides in which order matrix products are summed on this machine: the BLAS, its version and the
+   processor it has chosen its code for. Two ranks give the same bits only where it is the same. */
+const char *tri_kernels_arithmetic(void);

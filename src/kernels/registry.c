@@ -56,3 +56,8 @@ const struct tri_scratch_table *tri_kernels_scratch(const char *name)
     const struct backend *backend = backend_find(name);
     return backend ? backend->scratch : NULL;
 }
+
+const char *tri_kernels_arithmetic(void)
+{
+    return tri_blas_version();
+}

@@ -2,6 +2,7 @@
 /* Groups from the grid, arenas from the plan. */
 #include "model/context.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 static tri_status make_group(struct tri_context *context, const char *name, tri_axis_set axes,
@@ -69,6 +70,29 @@ static tri_status make_groups(struct tri_context *context)
     return tri_group_create(context->world, "embd", ranks, size, &context->embd);
 }
 
+void tri_context_lend_staging(const struct tri_context *context, tri_group *group,
+                              const char *owner)
+{
+    int row = tri_rank_plan_row(context->plan, owner, "staging");
+    if (row >= 0)
+        tri_group_lend_staging(group, tri_context_row(context, row, 0),
+                               context->plan->rows[row].bytes);
+}
+
+/* What the groups of dp are lent changes from bucket to bucket (grads.c). */
+static void lend_staging(struct tri_context *context)
+{
+    char owner[64];
+    tri_context_lend_staging(context, context->tp, "group tp");
+    tri_context_lend_staging(context, context->all, "group world");
+    if (context->embd)
+        tri_context_lend_staging(context, context->embd, "group embd");
+    for (int i = 0; i < context->num_shared_heads; i++) {
+        snprintf(owner, sizeof owner, "group shared_heads %d", context->shared_heads[i]->size);
+        tri_context_lend_staging(context, context->shared_heads[i], owner);
+    }
+}
+
 tri_status tri_context_create(const struct tri_context_request *request,
                               struct tri_context **result)
 {
@@ -96,6 +120,8 @@ tri_status tri_context_create(const struct tri_context_request *request,
                                     context->plan->arena_bytes[i], err, &context->arena[i]);
     if (status == TRI_OK)
         status = tri_context_close_gaps(context);
+    if (status == TRI_OK)
+        lend_staging(context);
     if (status != TRI_OK) {
         tri_context_destroy(&context);
         return status;
@@ -109,8 +135,6 @@ void tri_context_destroy(struct tri_context **result)
     struct tri_context *context = *result;
     if (!context)
         return;
-    for (int i = 0; i < TRI_NUM_ARENAS; i++)
-        tri_storage_destroy(&context->arena[i]);
     tri_group_destroy(&context->embd);
     for (int i = 0; i < TRI_MAX_SHARED_HEADS; i++)
         tri_group_destroy(&context->shared_heads[i]);
@@ -118,6 +142,9 @@ void tri_context_destroy(struct tri_context **result)
     tri_group_destroy(&context->dp);
     tri_group_destroy(&context->pp);
     tri_group_destroy(&context->tp);
+    for (int i = 0; i < TRI_NUM_ARENAS; i++)
+        tri_storage_destroy(&context->arena[i]);
+    free(context->gaps);
     free(context);
     *result = NULL;
 }

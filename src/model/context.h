@@ -31,6 +31,14 @@ struct tri_context {
     int num_shared_heads;
     tri_group *embd; /* NULL unless this rank holds a copy of an exchanged table */
     tri_storage *arena[TRI_NUM_ARENAS];
+    struct tri_gap *gaps; /* of all arenas, where they are painted */
+    int num_gaps;
+};
+
+/* Bytes between rows. */
+struct tri_gap {
+    enum tri_arena_kind arena;
+    size_t first, bytes;
 };
 
 struct tri_context_request {
@@ -57,6 +65,12 @@ tri_group *tri_context_shared_heads(const struct tri_context *context, int64_t c
 void *tri_context_row(const struct tri_context *context, int row, int copy);
 /* Address of the row of owner and name, which the plan must have. */
 void *tri_context_row_named(const struct tri_context *context, const char *owner, const char *name);
+/* Lends group the staging that the plan has for owner, if any. */
+void tri_context_lend_staging(const struct tri_context *context, tri_group *group,
+                              const char *owner);
 /* Closes every byte of the arenas that belongs to no row of the plan (tensor/storage.h says
    where). */
 tri_status tri_context_close_gaps(struct tri_context *context);
+/* That no such byte has been written; TRI_BUG names the arena, the byte and the row before it. Where
+   gaps are not painted there is nothing to check. Local. */
+tri_status tri_context_check_gaps(const struct tri_context *context);

@@ -8,6 +8,8 @@
  */
 #include "model/model.h"
 
+#include <stdio.h>
+
 static float *element(struct tri_context *context, enum tri_arena_kind arena, int64_t offset)
 {
     return tri_storage_get(context->arena[arena], (size_t)offset * sizeof(float));
@@ -32,6 +34,9 @@ static tri_status reduce_bucket(struct tri_model *model, int b)
     model->reduced[b] = true;
     if (context->dp->size == 1)
         return TRI_OK;
+    char owner[32];
+    snprintf(owner, sizeof owner, "bucket %d", b);
+    tri_context_lend_staging(context, context->dp, owner);
     float *grads = element(context, TRI_ARENA_GRADS, bucket->offset);
     if (!is_sharded(bucket))
         return context->dp->ops->all_reduce_begin(context->dp, grads, bucket->elements,

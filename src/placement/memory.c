@@ -1,31 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rows of placement/memory.h. */
-#include "placement/memory.h"
+#include "placement/memory_inner.h"
 
 #include <string.h>
-
-struct memory {
-    struct tri_rank_plan *plan;
-    const struct tri_placement *placement;
-    tri_arena *arena;
-    struct tri_plan_row *rows;
-    int num, room;
-    size_t hidden_bytes; /* one activation between units: [S, B, h] fp32 */
-    tri_status status;   /* of the first failure; later calls do nothing */
-};
 
 static struct tri_plan_time time_at(int action, int step)
 {
     return (struct tri_plan_time){.action = action, .step = step};
 }
 
-static struct tri_plan_time time_end(const struct memory *memory)
+static struct tri_plan_time time_end(const struct tri_memory *memory)
 {
     return time_at(memory->plan->schedule->num_actions, 0);
 }
 
 /* Notes a row, whose arena reaches at least to its end. */
-static void memory_row(struct memory *memory, struct tri_plan_row row)
+static void memory_row(struct tri_memory *memory, struct tri_plan_row row)
 {
     if (memory->num == memory->room && memory->status == TRI_OK) {
         int room = memory->room ? 2 * memory->room : 256;
@@ -50,9 +40,8 @@ static void memory_row(struct memory *memory, struct tri_plan_row row)
     memory->rows[memory->num++] = row;
 }
 
-/* A row that lives the whole run, behind all others of its arena. */
-static void memory_append(struct memory *memory, enum tri_arena_kind arena, const char *owner,
-                          const char *name, size_t bytes, int num_copies)
+void tri_memory_append(struct tri_memory *memory, enum tri_arena_kind arena, const char *owner,
+                       const char *name, size_t bytes, int num_copies)
 {
     memory_row(memory, (struct tri_plan_row){.arena = arena,
                                              .offset = memory->plan->arena_bytes[arena],
@@ -64,7 +53,7 @@ static void memory_append(struct memory *memory, enum tri_arena_kind arena, cons
                                              .until = time_end(memory)});
 }
 
-static const char *moment_name(struct memory *memory, int moment)
+static const char *moment_name(struct tri_memory *memory, int moment)
 {
     if (moment < 2)
         return moment == 0 ? "exp_avg" : "exp_avg_sq";
@@ -72,7 +61,7 @@ static const char *moment_name(struct memory *memory, int moment)
     return name ? name : "moment";
 }
 
-static void memory_buckets(struct memory *memory)
+static void memory_buckets(struct tri_memory *memory)
 {
     const struct tri_rank_plan *plan = memory->plan;
     const struct tri_plan_request *request = &memory->placement->request;
@@ -86,14 +75,14 @@ static void memory_buckets(struct memory *memory)
         const struct tri_bucket_plan *bucket = &plan->buckets[i];
         size_t bytes = (size_t)bucket->elements * sizeof(float);
         owners[i] = tri_arena_format(memory->arena, "bucket %d", i);
-        memory_append(memory, TRI_ARENA_PARAMS, owners[i], "values", bytes, 1);
+        tri_memory_append(memory, TRI_ARENA_PARAMS, owners[i], "values", bytes, 1);
         if (!request->forward_only)
-            memory_append(memory, TRI_ARENA_GRADS, owners[i], "gradients", bytes, 1);
+            tri_memory_append(memory, TRI_ARENA_GRADS, owners[i], "gradients", bytes, 1);
     }
     for (int moment = 0; moment < request->num_moments && !request->forward_only; moment++)
         for (int i = 0; i < plan->num_buckets; i++)
-            memory_append(memory, TRI_ARENA_OPTIM, owners[i], moment_name(memory, moment),
-                          (size_t)plan->buckets[i].shard_elements * sizeof(float), 1);
+            tri_memory_append(memory, TRI_ARENA_OPTIM, owners[i], moment_name(memory, moment),
+                              (size_t)plan->buckets[i].shard_elements * sizeof(float), 1);
 }
 
 /* Where a slice's work happens in the action list. */
@@ -166,7 +155,7 @@ static int unit_last_module(const struct tri_unit_size *size, int module)
     return last;
 }
 
-static void memory_unit_row(struct memory *memory, const struct unit_place *place,
+static void memory_unit_row(struct tri_memory *memory, const struct unit_place *place,
                             const struct tri_size_row *from)
 {
     const struct tri_rank_plan *plan = memory->plan;
@@ -203,7 +192,7 @@ static void memory_unit_row(struct memory *memory, const struct unit_place *plac
 }
 
 /* An activation between units: the slice's input, or the output of a unit. */
-static void memory_hidden(struct memory *memory, int slice, const char *owner, const char *name,
+static void memory_hidden(struct tri_memory *memory, int slice, const char *owner, const char *name,
                           size_t offset, struct tri_plan_time from, struct tri_plan_time until)
 {
     memory_row(memory, (struct tri_plan_row){.arena = TRI_ARENA_SAVED,
@@ -225,7 +214,7 @@ static int memory_hidden_rows(const struct tri_placement *placement,
     return placement->request.forward_only && num > 2 ? 2 : num;
 }
 
-static void memory_slice_hidden(struct memory *memory, const struct tri_slice_plan *slice,
+static void memory_slice_hidden(struct tri_memory *memory, const struct tri_slice_plan *slice,
                                 size_t offset, const struct slice_times *times)
 {
     const struct tri_placement *placement = memory->placement;
@@ -257,7 +246,7 @@ static void memory_slice_hidden(struct memory *memory, const struct tri_slice_pl
     }
 }
 
-static void memory_slice(struct memory *memory, const struct tri_slice_plan *slice)
+static void memory_slice(struct tri_memory *memory, const struct tri_slice_plan *slice)
 {
     const struct tri_rank_plan *plan = memory->plan;
     const struct tri_placement *placement = memory->placement;
@@ -278,7 +267,7 @@ static void memory_slice(struct memory *memory, const struct tri_slice_plan *sli
 
 /* Gradients between units: with more than one border inside a slice, one is read while the other is
    written. */
-static void memory_gradients(struct memory *memory)
+static void memory_gradients(struct tri_memory *memory)
 {
     int borders = 0;
     for (int i = 0; i < memory->plan->num_slices; i++)
@@ -287,13 +276,13 @@ static void memory_gradients(struct memory *memory)
     if (memory->placement->request.forward_only)
         return;
     if (borders > 0)
-        memory_append(memory, TRI_ARENA_WORK, "units", "dhidden 0", memory->hidden_bytes, 1);
+        tri_memory_append(memory, TRI_ARENA_WORK, "units", "dhidden 0", memory->hidden_bytes, 1);
     if (borders > 1)
-        memory_append(memory, TRI_ARENA_WORK, "units", "dhidden 1", memory->hidden_bytes, 1);
+        tri_memory_append(memory, TRI_ARENA_WORK, "units", "dhidden 1", memory->hidden_bytes, 1);
 }
 
 /* The norm of the gradients, at the end of the step: its scratch lies where the units' was. */
-static void memory_update(struct memory *memory)
+static void memory_update(struct tri_memory *memory)
 {
     const struct tri_plan_request *request = &memory->placement->request;
     const struct tri_scratch_table *scratch =
@@ -313,66 +302,8 @@ static void memory_update(struct memory *memory)
                                      .until = time_end(memory)});
 }
 
-/* Numbers of enum tri_comm_op, which lies to the right. */
-enum { COMM_ALL_REDUCE, COMM_REDUCE_SCATTER, COMM_ALL_GATHER, NUM_COMM_OPS };
-
-static size_t comm_bytes(const struct memory *memory, int op, int size, int64_t count)
-{
-    const struct tri_plan_request *request = &memory->placement->request;
-    return request->comm_staging && size > 1 ? request->comm_staging(op, size, count, TRI_DTYPE_F32)
-                                             : 0;
-}
-
-/* Every bucket's reduction may be under way at once; of the others in a group, one at a time. */
-static void memory_collectives(struct memory *memory)
-{
-    const struct tri_placement *placement = memory->placement;
-    const struct tri_plan_request *request = &placement->request;
-    int tp = (int)placement->split.tp;
-    size_t tp_bytes = 0;
-    int64_t count = request->micro_batch_size * request->seq_length *
-                    placement->spec->shape.transformer.hidden_size;
-    for (int op = 0; op < NUM_COMM_OPS; op++) {
-        size_t bytes = comm_bytes(memory, op, tp, op == COMM_ALL_REDUCE ? count : count / tp);
-        tp_bytes = bytes > tp_bytes ? bytes : tp_bytes;
-    }
-    if (tp_bytes)
-        memory_append(memory, TRI_ARENA_COMM, "group tp", "staging", tp_bytes, 1);
-    for (int i = 0; i < memory->plan->num_buckets && !request->forward_only; i++) {
-        const struct tri_bucket_plan *bucket = &memory->plan->buckets[i];
-        bool sharded = placement->config.use_distributed_optimizer;
-        size_t bytes = comm_bytes(memory, sharded ? COMM_REDUCE_SCATTER : COMM_ALL_REDUCE,
-                                  placement->dp, bucket->shard_elements);
-        size_t gather =
-            sharded ? comm_bytes(memory, COMM_ALL_GATHER, placement->dp, bucket->shard_elements)
-                    : 0;
-        bytes = gather > bytes ? gather : bytes;
-        if (bytes)
-            memory_append(memory, TRI_ARENA_COMM, tri_arena_format(memory->arena, "bucket %d", i),
-                          "staging", bytes, 1);
-        bytes = bucket->tied ? comm_bytes(memory, COMM_ALL_REDUCE, 2, bucket->shard_elements) : 0;
-        if (bytes)
-            memory_append(memory, TRI_ARENA_COMM, "group embd", "staging", bytes, 1);
-    }
-}
-
-static void memory_messages(struct memory *memory)
-{
-    const struct tri_rank_schedule *schedule = memory->plan->schedule;
-    size_t checkpoint = memory->placement->request.checkpoint_staging_bytes;
-    if (schedule->num_send_staging)
-        memory_append(memory, TRI_ARENA_COMM, "pipeline", "send gradient", memory->hidden_bytes,
-                      schedule->num_send_staging);
-    if (schedule->num_recv_staging)
-        memory_append(memory, TRI_ARENA_COMM, "pipeline", "receive gradient", memory->hidden_bytes,
-                      schedule->num_recv_staging);
-    memory_collectives(memory);
-    if (checkpoint)
-        memory_append(memory, TRI_ARENA_COMM, "checkpoint", "staging", checkpoint, 1);
-}
-
 /* Slots serve training and evaluation; both lists say how many they need. */
-static tri_status memory_slots(struct memory *memory)
+static tri_status memory_slots(struct tri_memory *memory)
 {
     struct tri_rank_plan *plan = memory->plan;
     size_t num = (size_t)plan->num_slices;
@@ -399,7 +330,7 @@ tri_status tri_memory_plan(struct tri_rank_plan *plan, tri_arena *arena, tri_err
 {
     const struct tri_placement *placement = plan->placement;
     const struct tri_plan_request *request = &placement->request;
-    struct memory memory = {.plan = plan, .placement = placement, .arena = arena};
+    struct tri_memory memory = {.plan = plan, .placement = placement, .arena = arena};
     memory.hidden_bytes = (size_t)(request->seq_length / placement->split.sp) *
                           (size_t)request->micro_batch_size *
                           (size_t)placement->spec->shape.transformer.hidden_size * sizeof(float);
@@ -410,7 +341,7 @@ tri_status tri_memory_plan(struct tri_rank_plan *plan, tri_arena *arena, tri_err
         memory_slice(&memory, &plan->slices[i]);
     memory_gradients(&memory);
     memory_update(&memory);
-    memory_messages(&memory);
+    tri_memory_comm(&memory);
     TRI_CHECK(memory.status == TRI_OK, err, memory.status, "out of memory while planning rank %d",
               plan->rank);
     plan->rows = memory.rows;

@@ -11,10 +11,18 @@
 #pragma once
 
 #include "base/arena.h"
+#include "base/comm_op.h"
 #include "placement/config.h"
 #include "placement/grid.h"
 #include "placement/schedule.h"
 #include "spec/sizing.h"
+
+/* The communicator that a run is planned for. */
+struct tri_plan_comm {
+    const char *name;        /* NULL: none in particular */
+    const char *why;         /* it is this one */
+    tri_staging_fn *staging; /* of collectives; NULL: they need none */
+};
 
 /* What lies right of placement/ reaches it as plain data, filled by pure functions there. */
 struct tri_plan_request {
@@ -31,9 +39,7 @@ struct tri_plan_request {
     int num_prefetch; /* microbatches that data keeps ready */
     struct tri_scratch_binding scratch[4];
     int num_scratch;
-    /* Staging of collectives, by the communicator that will be used (comm.h staging_bytes); NULL:
-       0. */
-    size_t (*comm_staging)(int op, int group_size, int64_t count, enum tri_dtype dtype);
+    struct tri_plan_comm comm;
 };
 
 /* A slice: consecutive units on one rank. Units are numbered over the whole model. */
@@ -176,7 +182,7 @@ struct tri_plan_summary {
     size_t lightest_bytes;
     int num_classes;
     int64_t total_parameters;
-    double flops_per_step; /* model flops: 6 N per token plus causal attention at half */
+    double flops_per_step; /* model flops (spec/model_spec.h) */
 };
 tri_status tri_plan_summarise(const struct tri_placement *placement, tri_error *err,
                               struct tri_plan_summary *summary);

@@ -84,6 +84,8 @@ static json_t *json_run(const struct tri_placement *placement, bool *failed)
     json_put_number(run, "num_microbatches", placement->num_microbatches, failed);
     json_put_number(run, "padded_vocab_size", placement->padded_vocab_size, failed);
     json_put_number(run, "team_size", request->team_size, failed);
+    if (request->comm.name)
+        json_put(run, "communicator", json_string(request->comm.name), failed);
     json_put(run, "schedule", json_string(placement->schedule.name), failed);
     json_put(run, "bubble", json_real(tri_schedule_bubble(&placement->schedule)), failed);
     return run;

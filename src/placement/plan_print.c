@@ -74,6 +74,9 @@ static void print_placement(FILE *out, const struct tri_placement *placement)
     fprintf(out, "%s%s; %d threads each\n", config->sequence_parallel ? ", sequence parallel" : "",
             config->use_distributed_optimizer ? ", distributed optimizer" : "",
             placement->request.team_size);
+    if (placement->request.comm.name)
+        fprintf(out, "messages   %s: %s\n", placement->request.comm.name,
+                placement->request.comm.why);
     fprintf(
         out,
         "schedule   %s: %d microbatches of %" PRId64 " x %" PRId64 " tokens; bubble %.1f %% of the "

@@ -22,6 +22,13 @@
 
 #define STORAGE_PAINT 0xa5
 
+/* The sanitizer's own watch is the better one, and its gaps must not be touched. */
+#if defined(TRI_DEBUG) && !defined(STORAGE_HAS_SANITIZER)
+#define STORAGE_PAINTS_GAPS true
+#else
+#define STORAGE_PAINTS_GAPS false
+#endif
+
 struct tri_storage {
     const struct tri_device *device;
     const char *name;
@@ -107,8 +114,24 @@ size_t tri_storage_highest(const tri_storage *storage)
 void tri_storage_close_gap(tri_storage *storage, size_t offset, size_t bytes)
 {
     TRI_ASSERT(offset <= storage->bytes && bytes <= storage->bytes - offset);
-    if (storage->device == &tri_device_host && bytes > 0)
-        ASAN_POISON_MEMORY_REGION(storage->address + offset, bytes);
+    if (storage->device != &tri_device_host || bytes == 0)
+        return;
+    if (STORAGE_PAINTS_GAPS)
+        memset(storage->address + offset, STORAGE_PAINT, bytes);
+    ASAN_POISON_MEMORY_REGION(storage->address + offset, bytes);
+}
+
+bool tri_storage_paints_gaps(void)
+{
+    return STORAGE_PAINTS_GAPS;
+}
+
+size_t tri_storage_gap_damage(const tri_storage *storage, size_t offset, size_t bytes)
+{
+    size_t whole = STORAGE_PAINTS_GAPS && storage->device == &tri_device_host ? 0 : bytes;
+    while (whole < bytes && storage->address[offset + whole] == STORAGE_PAINT)
+        whole++;
+    return whole;
 }
 
 void tri_storage_open_gap(tri_storage *storage, size_t offset, size_t bytes)

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Storage owns the bytes of one arena of the plan on one device. A debug build surrounds rows with
- * poisoned gaps (under the address sanitizer) and can report the highest byte ever written.
+ * Storage owns the bytes of one arena of the plan on one device. A debug build watches the gaps
+ * between rows (the address sanitizer at every access, paint once a step) and can report the highest
+ * byte ever written.
  */
 #pragma once
 
 #include "tensor/device.h"
+
+#include <stdbool.h>
 
 typedef struct tri_storage tri_storage;
 
@@ -22,6 +25,10 @@ void tri_storage_paint(tri_storage *storage);
 size_t tri_storage_highest(const tri_storage *storage);
 /* Makes any access to bytes offset .. offset+bytes-1 an error of the address sanitizer until the
    storage ends or they are opened again; bytes go from a multiple of 8 to a multiple of 8 or the
-   end. Nothing without that sanitizer or off the host. */
+   end. Without that sanitizer a debug build paints them. Nothing in other builds or off the host. */
 void tri_storage_close_gap(tri_storage *storage, size_t offset, size_t bytes);
 void tri_storage_open_gap(tri_storage *storage, size_t offset, size_t bytes);
+/* True where gaps are painted: tri_storage_gap_damage() has something to say. */
+bool tri_storage_paints_gaps(void);
+/* The first of the closed bytes that has been written since, from offset on; bytes if none has. */
+size_t tri_storage_gap_damage(const tri_storage *storage, size_t offset, size_t bytes);

@@ -59,13 +59,52 @@ static void gather_records(tri_error **errs, int num, tri_error *err)
     }
 }
 
-tri_status tri_launch_config(const struct tri_run_config *config, char *const *env,
-                             tri_rank_fn *body, void *arg, tri_error *err)
+struct reporter {
+    tri_report_fn *report;
+    bool has_spoken;
+};
+
+/* Under mpi, where a process has one rank. */
+static void report_rank(void *arg, int rank, tri_status status, const tri_error *own)
 {
+    struct reporter *reporter = arg;
+    char prefix[32] = "";
+    tri_error *said = tri_error_create();
+    reporter->has_spoken = true;
+    if (!said)
+        return;
+    if (rank > 0)
+        snprintf(prefix, sizeof prefix, "rank %d: ", rank);
+    for (int i = 0; rank == 0 && i < tri_error_note_count(own); i++)
+        tri_error_note(said, "%s", tri_error_note_message(own, i));
+    for (int i = 0; status != TRI_PEER && i < tri_error_count(own); i++)
+        tri_error_add(said, tri_error_status_at(own, i), "%s%s", prefix, tri_error_message(own, i));
+    reporter->report(said);
+    tri_error_destroy(&said);
+}
+
+static void report_all(tri_error **errs, int num, tri_report_fn *report, tri_error *err)
+{
+    tri_error *said = report ? tri_error_create() : err;
+    if (!said)
+        return;
+    gather_records(errs, num, said);
+    if (!report)
+        return;
+    report(said);
+    tri_error_destroy(&said);
+}
+
+tri_status tri_launch_config(const struct tri_run_config *config, char *const *env,
+                             tri_rank_fn *body, void *arg, tri_report_fn *report, tri_error *err)
+{
+    struct reporter reporter = {.report = report};
     struct tri_launch launch = {
         .ranks = config->train.ranks == TRI_UNSET ? 1 : (int)config->train.ranks,
         .mpi = tri_mpi_was_launched(env),
         .time_limit_seconds = config->train.distributed_timeout_minutes * 60.0,
+        .report = report ? report_rank : NULL,
+        .report_arg = &reporter,
     };
     int num = launch.mpi ? 1 : launch.ranks;
     tri_error **errs = calloc((size_t)num, sizeof(tri_error *));
@@ -74,8 +113,8 @@ tri_status tri_launch_config(const struct tri_run_config *config, char *const *e
         made = (errs[r] = tri_error_create()) != NULL;
     tri_status status = made ? tri_launch_run(&launch, body, arg, errs)
                              : tri_error_set(err, TRI_NOMEM, "out of memory for %d ranks", num);
-    if (made)
-        gather_records(errs, num, err);
+    if (made && !reporter.has_spoken)
+        report_all(errs, num, report, err);
     for (int r = 0; errs && r < num; r++)
         tri_error_destroy(&errs[r]);
     free(errs);

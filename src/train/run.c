@@ -8,6 +8,7 @@
 #include "base/options_inner.h"
 #include "explain/megatron.h"
 #include "spec/model_spec.h"
+#include "train/communicator.h"
 #include "train/session.h"
 
 #include <stdlib.h>
@@ -161,7 +162,10 @@ tri_status tri_run_print_plan(FILE *out, const struct tri_run_config *config,
     *copy = *config;
     if (world_size == 0)
         world_size = config->train.ranks == TRI_UNSET ? 1 : (int)config->train.ranks;
-    tri_status status = tri_run_plan(copy, hooks, world_size, false, 0, err, &spec, &placement);
+    struct tri_plan_comm comm;
+    tri_status status = tri_communicator_plan("", false, world_size, err, &comm);
+    if (status == TRI_OK)
+        status = tri_run_plan(copy, hooks, world_size, false, 0, &comm, err, &spec, &placement);
     if (status == TRI_OK)
         status = print_rank(out, placement, rank, err);
     tri_placement_destroy(&placement);

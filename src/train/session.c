@@ -28,7 +28,8 @@ static int64_t default_team_size(int world_size)
 }
 
 static void fill_request(const struct tri_run_config *config, int world_size, bool forward_only,
-                         int64_t cache_length, struct tri_plan_request *request)
+                         int64_t cache_length, const struct tri_plan_comm *comm,
+                         struct tri_plan_request *request)
 {
     *request = (struct tri_plan_request){
         .world_size = world_size,
@@ -41,6 +42,7 @@ static void fill_request(const struct tri_run_config *config, int world_size, bo
         .checkpoint_staging_bytes = tri_checkpoint_staging_bytes(),
         .num_prefetch = 1,
         .num_scratch = NUM_BACKENDS,
+        .comm = comm ? *comm : (struct tri_plan_comm){0},
     };
     tri_optimizer_plan(&config->optim, &request->optimizer_bytes, &request->num_moments);
     for (int i = 0; i < NUM_BACKENDS; i++)
@@ -132,7 +134,8 @@ static tri_status make_spec(const struct tri_run_config *config, const struct tr
 }
 
 tri_status tri_run_plan(struct tri_run_config *config, const struct tri_hooks *hooks,
-                        int world_size, bool forward_only, int64_t cache_length, tri_error *err,
+                        int world_size, bool forward_only, int64_t cache_length,
+                        const struct tri_plan_comm *comm, tri_error *err,
                         struct tri_model_spec **spec, struct tri_placement **placement)
 {
     complete(config, world_size);
@@ -145,7 +148,7 @@ tri_status tri_run_plan(struct tri_run_config *config, const struct tri_hooks *h
     struct tri_plan_request request;
     if (status == TRI_OK)
         config->shape = made->shape;
-    fill_request(config, world_size, forward_only, cache_length, &request);
+    fill_request(config, world_size, forward_only, cache_length, comm, &request);
     if (status != TRI_OK) {
         check_placement(config, &request, err);
         return status;
@@ -192,6 +195,25 @@ static tri_status agree_on_request(struct tri_session *session)
     return TRI_OK;
 }
 
+/* Machines whose BLAS has other code would give other bits, and nobody would notice. */
+static tri_status agree_on_arithmetic(struct tri_session *session)
+{
+    tri_group *all = session->context->all;
+    const char *own = tri_kernels_arithmetic();
+    char first[256];
+    snprintf(first, sizeof first, "%s", own);
+    TRI_TRY(tri_group_broadcast(all, first, sizeof first, TRI_DTYPE_U8, 0));
+    tri_status status = TRI_OK;
+    if (strncmp(first, own, sizeof first - 1) != 0)
+        status =
+            tri_error_set(session->err, TRI_INVALID,
+                          "rank %d multiplies matrices with '%s', rank 0 with '%s', which round "
+                          "differently; use one version of OpenBLAS, and start all ranks with "
+                          "OPENBLAS_CORETYPE=Haswell or another that all machines have",
+                          all->rank, own, first);
+    return tri_group_agree(all, status);
+}
+
 static tri_status build(struct tri_session *session)
 {
     const struct tri_session_request *request = &session->request;
@@ -210,6 +232,7 @@ static tri_status build(struct tri_session *session)
     context.kernels = kernels;
     TRI_TRY(tri_context_create(&context, &session->context));
     TRI_TRY(agree_on_request(session));
+    TRI_TRY(agree_on_arithmetic(session));
     TRI_TRY(tri_model_build(session->context, request->hooks, &session->model));
     if (!request->forward_only)
         TRI_TRY(
@@ -223,9 +246,10 @@ static tri_status plan_and_build(struct tri_session *session)
     const struct tri_session_request *request = &session->request;
     session->config.spec.extensions = request->extensions;
     session->config.spec.num_extensions = request->num_extensions;
+    const struct tri_plan_comm comm = {.staging = session->world->staging_bytes};
     TRI_TRY(tri_run_plan(&session->config, request->hooks, session->world->size,
-                         request->forward_only, request->cache_length, session->err, &session->spec,
-                         &session->placement));
+                         request->forward_only, request->cache_length, &comm, session->err,
+                         &session->spec, &session->placement));
     session->arena = tri_arena_create();
     if (!session->arena)
         return tri_error_set(session->err, TRI_NOMEM, "out of memory for the rank's plan");

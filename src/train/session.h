@@ -31,10 +31,11 @@ struct tri_session {
 /*
  * The pure part: spec and placement of a run on world_size ranks, with every problem added to err.
  * *spec and *placement are set on success; the caller destroys both, placement first. config is
- * completed: derived sizes, global batch, team size.
+ * completed: derived sizes, global batch, team size. comm is NULL where bytes do not matter.
  */
 tri_status tri_run_plan(struct tri_run_config *config, const struct tri_hooks *hooks,
-                        int world_size, bool forward_only, int64_t cache_length, tri_error *err,
+                        int world_size, bool forward_only, int64_t cache_length,
+                        const struct tri_plan_comm *comm, tri_error *err,
                         struct tri_model_spec **spec, struct tri_placement **placement);
 
 /* True on the rank that reports: the first tensor-parallel rank of the last stage has the loss,

@@ -119,6 +119,7 @@ tri_status tri_step_run(struct tri_session *session, const struct tri_batch_sour
     };
     tri_optimizer_step(session->model, &session->config.optim, &update);
     TRI_TRY(tri_model_gather_params(session->model));
+    TRI_TRY(tri_context_check_gaps(session->context));
     result->phase_seconds[TRI_PHASE_UPDATE] = lap(&clock);
 
     progress->iteration++;

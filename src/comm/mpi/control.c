@@ -4,7 +4,8 @@
  * which poll for such messages while they wait. A rank whose time limit nears asks those it waits
  * for whether they wait too, and if so for whom, and asks on; a rank inside a wait answers at once,
  * one that computes, sleeps or is dead does not. At the limit those that were asked and did not
- * answer are named, in all survivors.
+ * answer are named, in all survivors. Long before that it asks whether they began the same
+ * (compare.c).
  *
  * MPI_Abort() is never called: it would end the survivors before they have said what they know.
  * Instead every rank leaves in order (world.c), and when somebody is stuck the processes end
@@ -25,6 +26,7 @@ enum control_kind {
     CONTROL_LOST,    /* text: who did not come */
     CONTROL_ASK,     /* do you wait for somebody? */
     CONTROL_WAITS,   /* yes: for missing, in op on group_name */
+    CONTROL_COMPARE, /* begun: what the sender waits in */
     CONTROL_LEAVE,   /* the sender ends */
 };
 
@@ -97,11 +99,15 @@ void tri_mpi_abandon(tri_world *base, const char *why)
 }
 
 /* What request waits for: world ranks whose messages have not come or were not taken. */
-static void describe_wait(const struct mpi_request *request, struct mpi_control *message)
+static void describe_wait(struct mpi_request *request, struct mpi_control *message)
 {
     const tri_group *group = &request->group->base;
     message->num_missing = 0;
     for (int i = 0; i < request->num_waits && message->num_missing < MPI_MOST_NAMED; i++) {
+        /* Testing all at once has not told which of them are done. */
+        int is_done;
+        if (request->waits[i] != MPI_REQUEST_NULL)
+            MPI_Test(&request->waits[i], &is_done, MPI_STATUS_IGNORE);
         int rank = group->ranks[request->peers[i]];
         bool is_known = request->waits[i] == MPI_REQUEST_NULL;
         for (int k = 0; k < message->num_missing; k++)
@@ -126,6 +132,26 @@ static void search_add(struct mpi_world *world, const struct mpi_control *waits)
         search->last = *waits;
         control_send(world, &ask, rank);
     }
+}
+
+void tri_mpi_compare_begin(struct mpi_world *world, struct mpi_request *request)
+{
+    struct mpi_group *group = request->group;
+    struct mpi_control message = {.kind = CONTROL_COMPARE};
+    if (group->is_arriving)
+        return;
+    describe_wait(request, &message);
+    tri_mpi_history_describe(world, request, &message);
+    for (int i = 0; i < message.num_missing; i++)
+        if (message.missing[i] != world->base.rank)
+            control_send(world, &message, message.missing[i]);
+}
+
+/* Fails the run, in all ranks alike. */
+static void lose(struct mpi_world *world, const struct mpi_control *lost)
+{
+    set_failure(world, MPI_LOST, world->base.rank, lost->text);
+    control_send_all(world, lost);
 }
 
 void tri_mpi_search_begin(struct mpi_world *world, struct mpi_request *request)
@@ -158,13 +184,12 @@ void tri_mpi_search_end(struct mpi_world *world, struct mpi_request *request)
     tri_comm_missing_format(search->last.group_name, (enum tri_comm_op)search->last.op,
                             search->last.sequence, found, num, world->base.time_limit_seconds,
                             message.text, sizeof message.text);
-    set_failure(world, MPI_LOST, world->base.rank, message.text);
-    control_send_all(world, &message);
+    lose(world, &message);
 }
 
 static void control_take(struct mpi_world *world, const struct mpi_control *message)
 {
-    struct mpi_control reply = {.kind = CONTROL_WAITS};
+    struct mpi_control reply = {.kind = CONTROL_WAITS}, lost = {.kind = CONTROL_LOST};
     switch ((enum control_kind)message->kind) {
     case CONTROL_ABANDON:
         set_failure(world, MPI_ABANDONED, message->from, message->text);
@@ -184,6 +209,11 @@ static void control_take(struct mpi_world *world, const struct mpi_control *mess
             break;
         world->search.has_answered[message->from] = true;
         search_add(world, message);
+        break;
+    case CONTROL_COMPARE:
+        if (world->failure == MPI_NO_FAILURE &&
+            tri_mpi_compare(world, message, lost.text, sizeof lost.text))
+            lose(world, &lost);
         break;
     case CONTROL_LEAVE:
         world->has_left[message->from] = true;

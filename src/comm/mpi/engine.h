@@ -13,6 +13,7 @@
  *
  *   world.c     start, end, and leaving a failed run
  *   control.c   failure, and the search for the rank that does not come
+ *   compare.c   members of a group that began different operations
  *   request.c   messages, staging, phases, end and test
  *   phases.c    the phases of each operation
  *   group.c     groups and their communicators
@@ -27,9 +28,25 @@
 /* Longer messages are cut, since MPI counts in int. A multiple of every element size. */
 #define TRI_MPI_CHUNK_BYTES ((size_t)1 << 26)
 
+/* Tags of one kind of operation: messages by channel, then collectives by number and phase. */
+#define TRI_MPI_NUM_SEQUENCES 512
+#define TRI_MPI_NUM_PHASES    32
+#define TRI_MPI_NUM_TAGS      (TRI_NUM_CHANNELS + TRI_MPI_NUM_SEQUENCES * TRI_MPI_NUM_PHASES)
+
 enum mpi_failure { MPI_NO_FAILURE, MPI_ABANDONED, MPI_LOST };
 
-#define MPI_MOST_NAMED 16
+#define MPI_MOST_NAMED    16
+#define MPI_HISTORY       1024
+#define MPI_MOST_COMPARED 8
+
+/* An operation that this rank began (compare.c). */
+struct mpi_begun {
+    unsigned group_id;
+    struct tri_comm_call call;
+    uint64_t sequence; /* 0: none */
+    int channel, peer; /* of a message: peer is a world rank */
+    uint64_t before;   /* of a collective: hash of all that were begun on the group before */
+};
 
 /* A message between ranks that are in trouble (control.c). */
 struct mpi_control {
@@ -40,6 +57,8 @@ struct mpi_control {
     int missing[MPI_MOST_NAMED];
     int op;
     uint64_t sequence;
+    int num_begun; /* of compare: what the sender waits in, and what it began on the group before */
+    struct mpi_begun begun[MPI_MOST_COMPARED];
     char group_name[64];
     char text[TRI_COMM_TEXT];
 };
@@ -65,15 +84,22 @@ struct mpi_world {
     struct mpi_search search;
     bool *has_left; /* [size] */
     struct mpi_outgoing *outgoing;
+    int num_kinds; /* of operations that tags tell apart */
+    uint64_t num_begun;
+    struct mpi_begun history[MPI_HISTORY]; /* the last ones, in a ring */
 };
 
 struct mpi_group {
     tri_group base;
     MPI_Comm comm;
+    unsigned id;      /* a hash of name and ranks */
     bool is_arriving; /* comm is the world's arrivals: peers are world ranks */
     int first_tag;    /* of collectives */
     uint64_t num_collectives;
-    uint64_t num_messages[2][TRI_NUM_CHANNELS];
+    uint64_t before;        /* hash of all collectives begun so far */
+    uint64_t *num_messages; /* [peer][received][channel] */
+    void *lent;             /* staging that no operation holds; NULL: none */
+    size_t lent_bytes;
 };
 
 struct mpi_request {
@@ -82,19 +108,22 @@ struct mpi_request {
     struct mpi_group *group;
     struct tri_comm_call call;
     uint64_t sequence;
-    int channel; /* of a message */
-    int phase;   /* the one under way */
+    uint64_t before; /* of a collective: hash of those begun before it */
+    int channel;     /* of a message */
+    int phase;       /* the one under way */
     bool is_done;
     tri_status status;
     const void *in;
     void *out;
     char token; /* what a barrier receives */
+    char *staging;
+    size_t lent_bytes; /* of staging when it is the group's; 0: it is own_staging */
     /* Kept for the next operation that takes this request. */
     MPI_Request *waits; /* MPI_REQUEST_NULL once done */
     int *peers;         /* positions, one per wait */
     int num_waits, most_waits;
-    char *staging;
-    size_t staging_bytes;
+    char *own_staging;
+    size_t own_bytes;
     int most_members;
     const void **inputs; /* [most_members] */
     int64_t *counts;     /* [4][most_members]: out, out first, in, in first */
@@ -114,6 +143,24 @@ bool tri_mpi_leave(struct mpi_world *world, double seconds);
 /* Finishes or drops what control sent. */
 void tri_mpi_control_fini(struct mpi_world *world);
 
+/* Asks the ranks that request waits for whether they began the same. */
+void tri_mpi_compare_begin(struct mpi_world *world, struct mpi_request *request);
+
+/* compare.c */
+int tri_mpi_num_kinds(void);
+/* Which of the kinds a message of bytes within call is of; both its sides come to the same. */
+int tri_mpi_kind(const struct mpi_world *world, const struct mpi_request *request, size_t bytes);
+/* Notes that request begins. */
+void tri_mpi_history_add(struct mpi_world *world, struct mpi_request *request);
+/* Fills in what request, which waits, and its rank have begun on the group. */
+void tri_mpi_history_describe(const struct mpi_world *world, const struct mpi_request *request,
+                              struct mpi_control *message);
+/* Before a group of that name and ranks is made once more. */
+void tri_mpi_history_forget(struct mpi_world *world, unsigned group_id);
+/* True when this rank began something else where the sender of a compare did; text then names both. */
+bool tri_mpi_compare(const struct mpi_world *world, const struct mpi_control *message, char *text,
+                     size_t bytes);
+
 /* request.c */
 tri_status tri_mpi_check(int rc, const tri_group *group, const char *call);
 /* Takes a request with room for the operation and enters it; phases begin with tri_mpi_begin(). */
@@ -131,12 +178,11 @@ void tri_mpi_requests_free(struct mpi_world *world);
 /* phases.c */
 /* Posts request->phase, or sets is_done when there is none. */
 tri_status tri_mpi_phase(struct mpi_request *request);
-size_t tri_mpi_staging_bytes(enum tri_comm_op op, int group_size, int64_t count,
-                             enum tri_dtype dtype);
 
 /* group.c and table.c */
 tri_status tri_mpi_group_create(tri_world *world, const char *name, const int *ranks, int size,
                                 tri_error *err, tri_group **group);
 void tri_mpi_group_destroy(tri_group *group);
+void tri_mpi_lend_staging(tri_group *group, void *memory, size_t bytes);
 tri_status tri_mpi_barrier_begin(tri_group *group, tri_request **request);
 extern const struct tri_comm_ops tri_mpi_ops;

@@ -10,7 +10,6 @@
 
 /* Groups whose members meet at the same time are told apart by their tag. */
 #define NUM_ARRIVAL_TAGS 499
-#define MOST_PHASES      32
 
 static unsigned group_hash(const char *name, const int *ranks, int size)
 {
@@ -28,7 +27,7 @@ static tri_status group_arrive(struct mpi_group *group, int tag)
     struct mpi_world *world = (struct mpi_world *)group->base.world;
     group->comm = world->arrivals;
     group->is_arriving = true;
-    group->first_tag = tag * MOST_PHASES;
+    group->first_tag = tag * TRI_MPI_NUM_PHASES;
     /* The number of the collective is part of the tag; it stays 0 here. */
     group->num_collectives = UINT64_MAX;
     tri_request *request = NULL;
@@ -68,12 +67,21 @@ tri_status tri_mpi_group_create(tri_world *world, const char *name, const int *r
     struct mpi_group *created = calloc(1, sizeof *created);
     TRI_CHECK(created, err, TRI_NOMEM, "out of memory for group '%s'", name);
     created->comm = MPI_COMM_NULL;
+    created->id = group_hash(name, ranks, size);
+    created->num_messages =
+        calloc((size_t)size * 2 * TRI_NUM_CHANNELS, sizeof *created->num_messages);
+    if (!created->num_messages) {
+        free(created);
+        return tri_error_set(err, TRI_NOMEM, "out of memory for group '%s'", name);
+    }
+    tri_mpi_history_forget((struct mpi_world *)world, created->id);
     tri_status status = tri_group_init(&created->base, &tri_mpi_ops, world, name, ranks, size, err);
     if (status != TRI_OK) {
+        free(created->num_messages);
         free(created);
         return status;
     }
-    int tag = (int)(group_hash(name, ranks, size) % NUM_ARRIVAL_TAGS);
+    int tag = (int)(created->id % NUM_ARRIVAL_TAGS);
     status = group_arrive(created, tag);
     if (status == TRI_OK)
         status = group_connect(created, tag);
@@ -94,6 +102,14 @@ void tri_mpi_group_destroy(tri_group *base)
     if (group->comm != MPI_COMM_NULL && group->comm != world->arrivals &&
         world->failure == MPI_NO_FAILURE)
         MPI_Comm_free(&group->comm);
+    free(group->num_messages);
     tri_group_fini(base);
     free(group);
+}
+
+void tri_mpi_lend_staging(tri_group *base, void *memory, size_t bytes)
+{
+    struct mpi_group *group = (struct mpi_group *)base;
+    group->lent = bytes > 0 ? memory : NULL;
+    group->lent_bytes = bytes;
 }

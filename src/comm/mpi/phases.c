@@ -5,27 +5,13 @@
  * asked by all at once.
  */
 #include "comm/mpi/engine.h"
+#include "comm/staging.h"
 
 #include <string.h>
-
-/* An all_reduce or broadcast of at most this many bytes goes in one phase, whole, to everybody: it
-   is bound by the number of messages in a row, not by bytes. */
-#define SMALL_BYTES ((int64_t)2048)
 
 static int64_t element_bytes(const struct mpi_request *request)
 {
     return (int64_t)tri_dtype_bytes(request->call.dtype);
-}
-
-/* Elements of the largest part when count elements are cut in size parts. */
-static int64_t part_elements(int64_t count, int size)
-{
-    return (count + size - 1) / size;
-}
-
-static bool is_small(int64_t count, int64_t bytes)
-{
-    return count * bytes <= SMALL_BYTES;
 }
 
 struct part {
@@ -35,21 +21,10 @@ struct part {
 static struct part part_of(const struct mpi_request *request, int position)
 {
     int64_t count = request->call.count, bytes = element_bytes(request);
-    int64_t each = part_elements(count, request->group->base.size);
+    int64_t each = tri_mpi_part_elements(count, request->group->base.size);
     int64_t first = position * each < count ? position * each : count;
     int64_t last = first + each < count ? first + each : count;
     return (struct part){(size_t)(first * bytes), (size_t)((last - first) * bytes)};
-}
-
-size_t tri_mpi_staging_bytes(enum tri_comm_op op, int group_size, int64_t count,
-                             enum tri_dtype dtype)
-{
-    int64_t bytes = (int64_t)tri_dtype_bytes(dtype), others = group_size - 1;
-    if (op == TRI_COMM_REDUCE_SCATTER || (op == TRI_COMM_ALL_REDUCE && is_small(count, bytes)))
-        return (size_t)(others * count * bytes);
-    if (op == TRI_COMM_ALL_REDUCE)
-        return (size_t)(others * part_elements(count, group_size) * bytes);
-    return 0;
 }
 
 static int right_of(const tri_group *group, int distance)
@@ -93,7 +68,7 @@ static tri_status small_all_reduce_phase(struct mpi_request *request)
 
 static tri_status all_reduce_phase(struct mpi_request *request)
 {
-    if (is_small(request->call.count, element_bytes(request)))
+    if (tri_mpi_is_small(request->call.count, element_bytes(request)))
         return small_all_reduce_phase(request);
     const tri_group *group = &request->group->base;
     char *buffer = request->out;
@@ -156,7 +131,7 @@ static tri_status broadcast_phase(struct mpi_request *request)
     char *buffer = request->out;
     int root = request->call.root;
     bool is_root = group->rank == root;
-    bool is_whole = is_small(request->call.count, element_bytes(request));
+    bool is_whole = tri_mpi_is_small(request->call.count, element_bytes(request));
     struct part own = part_of(request, group->rank);
     if (is_whole)
         own = (struct part){0, (size_t)(request->call.count * element_bytes(request))};

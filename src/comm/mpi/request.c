@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Requests: their messages and staging, moving them along, and waiting with the time limit.
- * Requests belong to the world and keep what they have allocated; an operation takes the free one
- * whose staging fits best, so that staging grows to what operations under way at once need, and
+ * Staging is what the group was lent; an operation that finds none or too little has its own.
+ * Requests belong to the world and keep what they have allocated; such an operation takes the free
+ * one whose own staging fits best, so that it grows to what operations under way at once need, and
  * stays.
  */
 #include "comm/mpi/engine.h"
@@ -15,10 +16,9 @@
 #include <string.h>
 #include <time.h>
 
-/* Tags of the collectives under way: their number modulo NUM_SEQUENCES, and the phase. The standard
-   promises 32,767 tags. */
-#define NUM_SEQUENCES 512
-#define NUM_PHASES    32
+/* A rank that has waited this long asks whether the others began the same, and again whenever it has
+   waited twice as long. */
+#define COMPARE_SECONDS 1.0
 
 static struct mpi_world *world_of(const tri_group *group)
 {
@@ -38,14 +38,14 @@ tri_status tri_mpi_check(int rc, const tri_group *group, const char *call)
                          call, group->name, text);
 }
 
-/* The free request with the least staging that is enough, else the one with the most. */
+/* The free request with the least staging of its own that is enough, else the one with the most. */
 static struct mpi_request *unused_best(struct mpi_world *world, size_t bytes)
 {
     struct mpi_request **best = &world->unused;
     for (struct mpi_request **at = &world->unused; *at; at = &(*at)->next) {
-        bool is_enough = (*at)->staging_bytes >= bytes;
-        bool best_is_enough = (*best)->staging_bytes >= bytes;
-        bool is_less = (*at)->staging_bytes < (*best)->staging_bytes;
+        bool is_enough = (*at)->own_bytes >= bytes;
+        bool best_is_enough = (*best)->own_bytes >= bytes;
+        bool is_less = (*at)->own_bytes < (*best)->own_bytes;
         if (is_enough != best_is_enough ? is_enough : is_enough == is_less)
             best = at;
     }
@@ -61,8 +61,9 @@ static void request_give(struct mpi_world *world, struct mpi_request *request)
     world->unused = request;
 }
 
-/* Makes room for size members and bytes of staging. False when out of memory. */
-static bool request_grow(struct mpi_request *request, int size, size_t bytes)
+/* Makes room for size members and bytes of staging of its own. False when out of memory. */
+static bool request_grow(struct mpi_world *world, struct mpi_request *request, int size,
+                         size_t bytes)
 {
     if (request->most_members < size) {
         free(request->inputs);
@@ -71,12 +72,39 @@ static bool request_grow(struct mpi_request *request, int size, size_t bytes)
         request->counts = malloc(4 * (size_t)size * sizeof *request->counts);
         request->most_members = request->inputs && request->counts ? size : 0;
     }
-    if (request->staging_bytes < bytes) {
-        free(request->staging);
-        request->staging = aligned_alloc(64, (bytes + 63) / 64 * 64);
-        request->staging_bytes = request->staging ? bytes : 0;
+    if (request->own_bytes < bytes) {
+        world->base.own_staging_bytes += bytes - request->own_bytes;
+        free(request->own_staging);
+        request->own_staging = aligned_alloc(64, (bytes + 63) / 64 * 64);
+        request->own_bytes = request->own_staging ? bytes : 0;
     }
-    return request->most_members >= size && request->staging_bytes >= bytes;
+    return request->most_members >= size && request->own_bytes >= bytes;
+}
+
+/* Lent staging goes to one operation at a time. */
+static bool can_borrow(const struct mpi_group *group, size_t bytes)
+{
+    return bytes == 0 || (group->lent && group->lent_bytes >= bytes);
+}
+
+static void request_borrow(struct mpi_request *request, struct mpi_group *group, size_t bytes)
+{
+    request->staging = request->own_staging;
+    request->lent_bytes = 0;
+    if (bytes == 0 || !can_borrow(group, bytes))
+        return;
+    request->staging = group->lent;
+    request->lent_bytes = group->lent_bytes;
+    group->lent = NULL;
+}
+
+static void request_give_back(struct mpi_request *request)
+{
+    struct mpi_group *group = request->group;
+    if (request->lent_bytes == 0 || group->lent)
+        return;
+    group->lent = request->staging;
+    group->lent_bytes = request->lent_bytes;
 }
 
 tri_status tri_mpi_request_take(struct mpi_group *group, const struct tri_comm_call *call,
@@ -85,15 +113,17 @@ tri_status tri_mpi_request_take(struct mpi_group *group, const struct tri_comm_c
     struct mpi_world *world = world_of(&group->base);
     TRI_TRY(tri_comm_check(&group->base, call));
     TRI_TRY(tri_mpi_failure(world));
-    size_t bytes = tri_mpi_staging_bytes(call->op, group->base.size, call->count, call->dtype);
-    struct mpi_request *taken = unused_best(world, bytes);
-    if (!taken || !request_grow(taken, group->base.size, bytes)) {
+    size_t bytes = world->base.staging_bytes(call->op, group->base.size, call->count, call->dtype);
+    size_t own_bytes = can_borrow(group, bytes) ? 0 : bytes;
+    struct mpi_request *taken = unused_best(world, own_bytes);
+    if (!taken || !request_grow(world, taken, group->base.size, own_bytes)) {
         if (taken)
             request_give(world, taken);
         return tri_error_set(world->base.err, TRI_NOMEM,
                              "out of memory for %s on group '%s': %zu bytes of staging",
                              tri_comm_op_name(call->op), group->base.name, bytes);
     }
+    request_borrow(taken, group, bytes);
     taken->group = group;
     taken->call = *call;
     taken->phase = -1;
@@ -126,12 +156,15 @@ static tri_status wait_add(struct mpi_request *request, int peer, MPI_Request **
     return TRI_OK;
 }
 
-static int tag_of(const struct mpi_request *request)
+/* Of a message of bytes: collectives under way are told apart by their number and phase. */
+static int tag_of(const struct mpi_request *request, size_t bytes)
 {
+    const struct mpi_group *group = request->group;
+    int first = tri_mpi_kind(world_of(&group->base), request, bytes) * TRI_MPI_NUM_TAGS;
     if (request->call.op == TRI_COMM_SEND || request->call.op == TRI_COMM_RECV)
-        return request->channel;
-    return request->group->first_tag + (int)(request->sequence % NUM_SEQUENCES) * NUM_PHASES +
-           request->phase;
+        return first + request->channel;
+    return first + group->first_tag +
+           (int)(request->sequence % TRI_MPI_NUM_SEQUENCES) * TRI_MPI_NUM_PHASES + request->phase;
 }
 
 static int rank_of(const struct mpi_request *request, int peer)
@@ -142,12 +175,13 @@ static int rank_of(const struct mpi_request *request, int peer)
 tri_status tri_mpi_post_send(struct mpi_request *request, const void *from, size_t bytes, int peer)
 {
     const char *at = from;
+    int tag = tag_of(request, bytes);
     while (bytes > 0) {
         size_t num = bytes < TRI_MPI_CHUNK_BYTES ? bytes : TRI_MPI_CHUNK_BYTES;
         MPI_Request *wait;
         TRI_TRY(wait_add(request, peer, &wait));
-        TRI_TRY(tri_mpi_check(MPI_Isend(at, (int)num, MPI_BYTE, rank_of(request, peer),
-                                        tag_of(request), request->group->comm, wait),
+        TRI_TRY(tri_mpi_check(MPI_Isend(at, (int)num, MPI_BYTE, rank_of(request, peer), tag,
+                                        request->group->comm, wait),
                               &request->group->base, "MPI_Isend"));
         at += num;
         bytes -= num;
@@ -158,12 +192,13 @@ tri_status tri_mpi_post_send(struct mpi_request *request, const void *from, size
 tri_status tri_mpi_post_recv(struct mpi_request *request, void *to, size_t bytes, int peer)
 {
     char *at = to;
+    int tag = tag_of(request, bytes);
     while (bytes > 0) {
         size_t num = bytes < TRI_MPI_CHUNK_BYTES ? bytes : TRI_MPI_CHUNK_BYTES;
         MPI_Request *wait;
         TRI_TRY(wait_add(request, peer, &wait));
-        TRI_TRY(tri_mpi_check(MPI_Irecv(at, (int)num, MPI_BYTE, rank_of(request, peer),
-                                        tag_of(request), request->group->comm, wait),
+        TRI_TRY(tri_mpi_check(MPI_Irecv(at, (int)num, MPI_BYTE, rank_of(request, peer), tag,
+                                        request->group->comm, wait),
                               &request->group->base, "MPI_Irecv"));
         at += num;
         bytes -= num;
@@ -188,13 +223,22 @@ static void request_move(struct mpi_request *request)
     }
 }
 
+/* Counts collectives of the group, or messages of its direction, channel and peer. */
+static uint64_t *counter_of(const struct mpi_request *request)
+{
+    struct mpi_group *group = request->group;
+    if (request->call.op != TRI_COMM_SEND && request->call.op != TRI_COMM_RECV)
+        return &group->num_collectives;
+    int received = request->call.op == TRI_COMM_RECV;
+    return &group->num_messages[(request->call.root * 2 + received) * TRI_NUM_CHANNELS +
+                                request->channel];
+}
+
 tri_status tri_mpi_begin(struct mpi_request *taken, tri_request **request)
 {
     struct mpi_world *world = world_of(&taken->group->base);
-    bool is_message = taken->call.op == TRI_COMM_SEND || taken->call.op == TRI_COMM_RECV;
-    taken->sequence =
-        is_message ? ++taken->group->num_messages[taken->call.op == TRI_COMM_RECV][taken->channel]
-                   : ++taken->group->num_collectives;
+    taken->sequence = ++*counter_of(taken);
+    tri_mpi_history_add(world, taken);
     taken->next = world->active;
     world->active = taken;
     request_move(taken);
@@ -215,6 +259,7 @@ static void request_retire(struct mpi_world *world, struct mpi_request *request)
             MPI_Request_free(&request->waits[i]);
         }
     request->num_waits = 0;
+    request_give_back(request);
     request_give(world, request);
 }
 
@@ -240,6 +285,7 @@ static tri_status request_wait(struct mpi_world *world, struct mpi_request *requ
     double limit = world->base.time_limit_seconds, start = tri_clock_seconds();
     /* Those who are asked get this long to answer, also when this process itself was stopped. */
     double patience = limit < 8.0 ? 0.25 * limit : 2.0, asked_at = -1.0;
+    double compare_at = COMPARE_SECONDS;
     for (unsigned round = 0;; round++) {
         move_all(world);
         if (request->is_done || request->status != TRI_OK)
@@ -248,6 +294,10 @@ static tri_status request_wait(struct mpi_world *world, struct mpi_request *requ
         if (round % 16 == 15 || waited > 0.001)
             tri_mpi_control_poll(world);
         TRI_TRY(tri_mpi_failure(world));
+        if (waited > compare_at) {
+            tri_mpi_compare_begin(world, request);
+            compare_at *= 2.0;
+        }
         if (asked_at < 0.0 && waited > limit - patience) {
             tri_mpi_search_begin(world, request);
             asked_at = waited;
@@ -287,7 +337,7 @@ void tri_mpi_requests_free(struct mpi_world *world)
         world->unused = request->next;
         free(request->waits);
         free(request->peers);
-        free(request->staging);
+        free(request->own_staging);
         free(request->inputs);
         free(request->counts);
         free(request);

@@ -109,4 +109,5 @@ const struct tri_comm_ops tri_mpi_ops = {
     .barrier_begin = tri_mpi_barrier_begin,
     .end = tri_mpi_end,
     .test = tri_mpi_test,
+    .lend_staging = tri_mpi_lend_staging,
 };

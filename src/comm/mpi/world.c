@@ -7,6 +7,7 @@
  * rest.
  */
 #include "comm/mpi/engine.h"
+#include "comm/staging.h"
 
 #include "base/cancel.h"
 
@@ -103,6 +104,7 @@ static tri_status mpi_connect(struct mpi_world *world, tri_error *err)
         TRI_TRY(world_check(MPI_Comm_set_errhandler(*comms[i], MPI_ERRORS_RETURN), err,
                             "MPI_Comm_set_errhandler"));
     }
+    world->num_kinds = tri_mpi_num_kinds();
     TRI_TRY(world_check(MPI_Comm_rank(MPI_COMM_WORLD, &world->base.rank), err, "MPI_Comm_rank"));
     return world_check(MPI_Comm_size(MPI_COMM_WORLD, &world->base.size), err, "MPI_Comm_size");
 }
@@ -122,7 +124,7 @@ tri_status tri_world_create_mpi(double time_limit_seconds, tri_reduce_fn *reduce
         .err = err,
         .destroy = mpi_world_destroy,
         .abandon = tri_mpi_abandon,
-        .staging_bytes = tri_mpi_staging_bytes,
+        .staging_bytes = tri_staging_mpi,
         .is_failed = mpi_is_failed,
     };
     tri_status status = mpi_connect(created, err);

@@ -10,6 +10,7 @@
  * the last lines.
  */
 #include "comm/backend.h"
+#include "comm/staging.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -211,6 +212,7 @@ static const struct tri_comm_ops self_ops = {
     .barrier_begin = self_barrier_begin,
     .end = self_end,
     .test = self_test,
+    .lend_staging = tri_lend_staging_none,
 };
 
 tri_status tri_self_group_create(tri_world *world, const char *name, const int *ranks, int size,
@@ -244,16 +246,6 @@ static void self_world_abandon(tri_world *world, const char *why)
     ((struct self_world *)world)->is_failed = true;
 }
 
-static size_t self_staging_bytes(enum tri_comm_op op, int group_size, int64_t count,
-                                 enum tri_dtype dtype)
-{
-    (void)op;
-    (void)group_size;
-    (void)count;
-    (void)dtype;
-    return 0;
-}
-
 static bool self_world_is_failed(tri_world *world)
 {
     return ((struct self_world *)world)->is_failed;
@@ -271,7 +263,7 @@ tri_status tri_world_create_self(tri_reduce_fn *reduce, tri_error *err, tri_worl
         .err = err,
         .destroy = self_world_destroy,
         .abandon = self_world_abandon,
-        .staging_bytes = self_staging_bytes,
+        .staging_bytes = tri_staging_none,
         .is_failed = self_world_is_failed,
     };
     *world = &created->base;

@@ -74,30 +74,17 @@ static void op_unlink(struct threads_op *op)
     tri_pool_give(&op->group->ops, op);
 }
 
-static bool is_same_call(const struct tri_comm_call *a, const struct tri_comm_call *b)
-{
-    if (a->op == TRI_COMM_SEND || a->op == TRI_COMM_RECV)
-        return a->count == b->count && a->dtype == b->dtype;
-    return a->op == b->op && a->dtype == b->dtype && a->reduce == b->reduce && a->root == b->root &&
-           a->count == b->count;
-}
-
 /* Notes the mismatch between a member that begins and the first one that did. */
 static void op_set_mismatch(struct threads_op *op, const struct tri_comm_call *call, int rank)
 {
-    char first[128], second[128];
     int first_rank = rank;
     for (int i = 0; i < op->num_members; i++)
         if (op->member[i].has_begun) {
             first_rank = member_rank(op, i);
             break;
         }
-    tri_comm_call_format(&op->call, first, sizeof first);
-    tri_comm_call_format(call, second, sizeof second);
-    snprintf(op->mismatch, sizeof op->mismatch,
-             "operation number %" PRIu64 " on group '%s' differs: rank %d began %s, rank %d began "
-             "%s; all members must begin the same operations in the same order",
-             op->sequence, op->group->name, first_rank, first, rank, second);
+    tri_comm_differs_format(op->group->name, op->sequence, first_rank, &op->call, rank, call,
+                            op->mismatch, sizeof op->mismatch);
 }
 
 /* In an all_to_all what one side gives must be what the other expects. */
@@ -182,7 +169,7 @@ static bool op_enter(struct threads_shared_group *group, const struct tri_comm_c
     pthread_mutex_lock(&group->lock);
     struct threads_op *op = op_find(group, call, begin);
     if (op) {
-        if (op->num_begun > 0 && !op->mismatch[0] && !is_same_call(&op->call, call))
+        if (op->num_begun > 0 && !op->mismatch[0] && !tri_comm_is_same_call(&op->call, call))
             op_set_mismatch(op, call, rank);
         op->member[begin->member] = begin->side;
         op->member[begin->member].has_begun = true;

@@ -116,4 +116,5 @@ const struct tri_comm_ops tri_threads_ops = {
     .barrier_begin = threads_barrier_begin,
     .end = tri_threads_end,
     .test = tri_threads_test,
+    .lend_staging = tri_lend_staging_none,
 };

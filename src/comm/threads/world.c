@@ -4,6 +4,7 @@
  * property of the whole run and is set once: either a rank abandoned the run, or ranks did not come
  * in time (blame.c). All ranks then fail with the same text.
  */
+#include "comm/staging.h"
 #include "comm/threads/threads.h"
 
 #include "base/cancel.h"
@@ -118,16 +119,6 @@ static bool threads_is_failed(tri_world *world)
     return atomic_load(&((struct threads_world *)world)->shared->failure) != THREADS_NO_FAILURE;
 }
 
-static size_t threads_staging_bytes(enum tri_comm_op op, int group_size, int64_t count,
-                                    enum tri_dtype dtype)
-{
-    (void)op;
-    (void)group_size;
-    (void)count;
-    (void)dtype;
-    return 0;
-}
-
 /* The world belongs to tri_threads_run(). */
 static void threads_world_destroy(tri_world *world)
 {
@@ -219,7 +210,7 @@ static void rank_init(struct rank_thread *rank, int number, struct threads_share
         .err = err,
         .destroy = threads_world_destroy,
         .abandon = threads_abandon,
-        .staging_bytes = threads_staging_bytes,
+        .staging_bytes = tri_staging_none,
         .is_failed = threads_is_failed,
     };
 }

@@ -4,6 +4,8 @@
 
 #include <cblas.h>
 #include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
 
 /* What openblas_get_parallel() returns for a build on OpenMP. */
 #define BLAS_OPENMP 2
@@ -18,6 +20,21 @@ tri_status tri_blas_start(tri_error *err)
     if (openblas_get_num_threads() != 1)
         openblas_set_num_threads(1);
     return TRI_OK;
+}
+
+static char blas_version[256];
+
+static void blas_version_read(void)
+{
+    snprintf(blas_version, sizeof(blas_version), "%s", openblas_get_config());
+}
+
+/* OpenBLAS builds the text anew in one buffer at each call: of ranks that are threads one may ask. */
+const char *tri_blas_version(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, blas_version_read);
+    return blas_version;
 }
 
 static blasint blas_int(int64_t value)

@@ -12,6 +12,8 @@
 
 /* Sets BLAS to one thread. Fails with UNSUPPORTED for OpenBLAS's OpenMP build. */
 tri_status tri_blas_start(tri_error *err);
+/* "OpenBLAS 0.3.21 ... Zen ...": version and the processor its code was chosen for. */
+const char *tri_blas_version(void);
 
 struct tri_blas_matrix {
     const float *data;
