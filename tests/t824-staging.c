@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Staging of the communicator: what 'trine plan' counts for it is what a run under mpirun uses, every row to
- * its last byte, and the communicator allocates none of its own. Run under mpirun as "t823-staging mpi" with
+ * its last byte, and the communicator allocates none of its own. Run under mpirun as "t824-staging mpi" with
  * 2 or 4 ranks; alone it holds the choice of the communicator.
  */
 #include "harness/train_run.h"
