@@ -137,6 +137,11 @@ static int64_t block_attention(const struct blocks *blocks, const json_t *block)
                       blocks->path, in_group, groups, blocks->layer, heads);
     if (in_group > 0)
         groups = (double)heads / in_group;
+    else if (groups > 0 && fmod((double)heads, groups) != 0)
+        tri_error_add(blocks->err, TRI_IO,
+                      "%s: '%s.num_query_groups' %g of layer %zu does not divide "
+                      "'num_attention_heads' %" PRId64 "; use one of its divisors",
+                      blocks->path, half.name, groups, blocks->layer, heads);
     return block_entry(blocks, &half, groups,
                        t->num_query_groups == TRI_UNSET ? heads : t->num_query_groups);
 }
@@ -159,10 +164,13 @@ static int64_t block_ffn(const struct blocks *blocks, const json_t *block)
 
 static void blocks_fill(struct blocks *blocks, const json_t *list)
 {
+    static const char *const halves[] = {"attention", "ffn", "mlp", NULL};
     struct tri_transformer_config *t = blocks->config;
     const json_t *block;
     json_array_foreach(list, blocks->layer, block)
     {
+        const struct half whole = {.name = "block_configs", .part = block};
+        block_other_keys(blocks, &whole, halves);
         if (!json_is_object(block))
             tri_error_add(blocks->err, TRI_IO, "%s: layer %zu must be an object", blocks->path,
                           blocks->layer);
@@ -193,20 +201,31 @@ static tri_status blocks_check(const struct blocks *blocks, const json_t *list)
     return TRI_OK;
 }
 
-tri_status tri_heterogeneous_read(const char *path, struct tri_transformer_config *config,
-                                  tri_error *err)
+/* The JSON of the file; its faults are those of a file, not of the request. */
+static tri_status blocks_load(const char *path, tri_error *err, json_t **root)
 {
     char *text;
     size_t bytes;
-    json_t *root;
     TRI_TRY(tri_file_read(path, LARGEST_FILE, err, &text, &bytes));
-    tri_status status = tri_json_read_text(text, bytes, path, err, &root);
+    tri_error *found = tri_error_create();
+    tri_status status = tri_json_read_text(text, bytes, path, found, root);
+    if (status != TRI_OK)
+        status = tri_error_add(err, status == TRI_INVALID ? TRI_IO : status, "%s",
+                               tri_error_message(found, 0));
+    tri_error_destroy(&found);
     free(text);
-    TRI_TRY(status);
+    return status;
+}
+
+tri_status tri_heterogeneous_read(const char *path, struct tri_transformer_config *config,
+                                  tri_error *err)
+{
+    json_t *root;
+    TRI_TRY(blocks_load(path, err, &root));
     struct blocks blocks = {.path = path, .config = config, .err = err};
     const json_t *list = json_object_get(root, "block_configs");
     int problems = tri_error_count(err);
-    status = blocks_check(&blocks, list);
+    tri_status status = blocks_check(&blocks, list);
     if (status == TRI_OK) {
         blocks_fill(&blocks, list);
         config->num_layers = config->layer_ffn_sizes.num;

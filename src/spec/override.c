@@ -194,9 +194,9 @@ static tri_status override_no_match(struct override *o, tri_error *err)
     char layers[128];
     if (override_layers(o, layers, sizeof(layers)))
         return tri_error_add(err, TRI_INVALID,
-                             "'override' pattern '%s' matches no module; only layers %s of 0 to %d "
-                             "have it",
-                             o->pattern, layers, o->spec->num_units - 3);
+                             "'override' pattern '%s' matches no module; the layers that have it "
+                             "are %s",
+                             o->pattern, layers);
     struct near_paths near = {.count = 0};
     struct tri_model_spec *spec = o->spec;
     o->near = &near;
