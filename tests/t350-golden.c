@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two tiny models, unit after unit, against transformers (oracle/nn_models.py): logits, token
- * losses and every gradient, on 1, 2 and 4 ranks, with both tables of kernels. Bounds are those of
- * the golden cases: float32 summed in another order.
+ * Tiny models, unit after unit: two against transformers (oracle/nn_models.py), and each variant of modules
+ * against formulas in float64 with derivatives by PyTorch (oracle/nn_variants.py). Logits, token losses and
+ * every gradient, on 1, 2 and 4 ranks, joint backward and in halves, with both tables of kernels. Bounds are
+ * those of the golden cases: float32 summed in another order.
  */
 #include "harness/nn_fixture.h"
 
@@ -18,14 +19,14 @@
 
 #include <cmocka.h>
 
-enum { NUM_UNITS = 4, MAX_RECORDS = 80 };
+enum { NUM_UNITS = 4, MAX_RECORDS = 96 };
 #define LOGITS_BOUND   5e-5 /* max abs */
 #define GRADIENT_BOUND 5e-5 /* relative L2 per tensor */
 
 /* ---- the golden file ---- */
 
 struct record {
-    char name[64];
+    char name[96];
     int64_t type, count;
     union {
         float *f32;
@@ -188,16 +189,18 @@ static void check_gradient(const struct model *model, const struct record *recor
     }
     free(sum);
     if (!(sqrt(difference / norm) <= GRADIENT_BOUND))
-        fail_msg("tp %d: the gradient of '%s' is %g away", model->way.tp, name,
-                 sqrt(difference / norm));
+        fail_msg("%s, tp %d: the gradient of '%s' is %g away", model->cases[0].name, model->way.tp,
+                 name, sqrt(difference / norm));
 }
 
-static void check_values(const struct golden *golden, const char *name, const float *values)
+static void check_values(const struct golden *golden, const char *path, const char *name,
+                         const float *values)
 {
     const struct record *record = golden_find(golden, "", name);
     for (int64_t i = 0; i < record->count; i++)
         if (!(fabs((double)values[i] - record->data.f32[i]) <= LOGITS_BOUND))
-            fail_msg("%s[%d] is %g, expected %g", name, (int)i, values[i], record->data.f32[i]);
+            fail_msg("%s: %s[%d] is %g, expected %g", path, name, (int)i, values[i],
+                     record->data.f32[i]);
 }
 
 static void check_model(const char *path, int shape, struct nn_way way)
@@ -212,8 +215,8 @@ static void check_model(const char *path, int shape, struct nn_way way)
         model.cases[u] = (struct nn_case){.name = path, .shape = shape, .unit = u, .path = ""};
     assert_int_equal(tri_threads_run(way.tp, 60, tri_reduce_in_order, model_rank, &model, errs),
                      TRI_OK);
-    check_values(&golden, "logits", model.units[0][NUM_UNITS - 1].logits);
-    check_values(&golden, "token_loss", model.units[0][NUM_UNITS - 1].token_loss);
+    check_values(&golden, path, "logits", model.units[0][NUM_UNITS - 1].logits);
+    check_values(&golden, path, "token_loss", model.units[0][NUM_UNITS - 1].token_loss);
     for (int i = 0; i < golden.num_records; i++)
         if (strncmp(golden.records[i].name, "grad ", 5) == 0)
             check_gradient(&model, &golden.records[i]);
@@ -225,13 +228,14 @@ static void check_model(const char *path, int shape, struct nn_way way)
     golden_free(&golden);
 }
 
-static void check_everywhere(const char *path, int shape)
+static void check_everywhere(const char *path, int shape, int max_tp)
 {
-    for (int plain = 0; plain < 2; plain++)
-        for (int tp = 1; tp <= 4; tp *= 2)
+    for (int kind = 0; kind < 4; kind++)
+        for (int tp = 1; tp <= max_tp; tp *= 2)
             for (int sp = 0; sp < (tp > 1 ? 2 : 1); sp++)
                 check_model(path, shape,
-                            (struct nn_way){.plain = plain,
+                            (struct nn_way){.plain = kind % 2,
+                                            .halves = kind / 2,
                                             .tp = tp,
                                             .sequence_parallel = sp,
                                             .rows = 3,
@@ -239,23 +243,40 @@ static void check_everywhere(const char *path, int shape)
                                             .evaluates = true});
 }
 
-static void gpt2_is_that_of_transformers(void **state)
+static void models_are_those_of_transformers(void **state)
 {
     (void)state;
-    check_everywhere("golden/nn-gpt2.bin", NN_SHAPE_GPT);
+    check_everywhere("golden/nn-gpt2.bin", NN_SHAPE_GPT, 4);
+    check_everywhere("golden/nn-qwen2.bin", NN_SHAPE_LLAMA, 4);
 }
 
-static void qwen2_is_that_of_transformers(void **state)
+static void variants_are_their_formulas(void **state)
 {
+    static const struct {
+        const char *name;
+        int shape, max_tp;
+    } variants[] = {{"parallel", NN_SHAPE_PARALLEL, 4},
+                    {"sandwich", NN_SHAPE_SANDWICH, 4},
+                    {"post", NN_SHAPE_POST, 4},
+                    {"normed", NN_SHAPE_NORMED, 4},
+                    {"l2", NN_SHAPE_L2, 4},
+                    {"heads", NN_SHAPE_HEADS, 4},
+                    {"mixed", NN_SHAPE_MIXED, 4},
+                    {"cut", NN_SHAPE_CUT, 4},
+                    {"one", NN_SHAPE_ONE, 1}};
     (void)state;
-    check_everywhere("golden/nn-qwen2.bin", NN_SHAPE_LLAMA);
+    for (size_t i = 0; i < sizeof(variants) / sizeof(variants[0]); i++) {
+        char path[64];
+        snprintf(path, sizeof(path), "golden/nn-%s.bin", variants[i].name);
+        check_everywhere(path, variants[i].shape, variants[i].max_tp);
+    }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gpt2_is_that_of_transformers),
-        cmocka_unit_test(qwen2_is_that_of_transformers),
+        cmocka_unit_test(models_are_those_of_transformers),
+        cmocka_unit_test(variants_are_their_formulas),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

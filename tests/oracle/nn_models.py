@@ -3,7 +3,7 @@
 
     python tests/oracle/nn_models.py          (torch 2.15, transformers 5.24, float32, CPU, eager attention)
 
-Writes tests/golden/nn-gpt2.bin and nn-qwen2.bin: records of a 64-byte name, int64 type (0 float32, 1 int32),
+Writes tests/golden/nn-gpt2.bin and nn-qwen2.bin: records of a 96-byte name, int64 type (0 float32, 1 int32),
 int64 count, data. Per model: tokens and labels [b, s]; the parameters; "grad NAME", the gradient of the mean
 loss over labels that are not -100; logits [b, s, V]; token_loss [b, s].
 """
@@ -93,7 +93,7 @@ def write(name, model, join):
     with open(os.path.join(GOLDEN, name), "wb") as file:
         for key, value in records.items():
             data = value.contiguous().numpy()
-            file.write(struct.pack("<64sqq", key.encode(), int(data.dtype.kind == "i"), data.size))
+            file.write(struct.pack("<96sqq", key.encode(), int(data.dtype.kind == "i"), data.size))
             file.write(data.tobytes())
 
 
