@@ -56,12 +56,49 @@ void tri_cli_print_record(const tri_error *err)
         fprintf(stderr, "%s%s: %s\n", prefix, severity(err, i), tri_error_message(err, i));
 }
 
+struct refusal {
+    const tri_error *err;
+    const char *command;
+    bool has_spoken;
+};
+
+static void print_refusal(struct refusal *refusal)
+{
+    refusal->has_spoken = true;
+    if (tri_cli_launcher_rank() > 0)
+        return;
+    tri_cli_print_record(refusal->err);
+    fprintf(stderr, "try 'trine %s --help'\n", refusal->command);
+}
+
+static void report_refusal(void *arg, int rank, tri_status status, const tri_error *err)
+{
+    (void)rank;
+    (void)status;
+    (void)err;
+    print_refusal(arg);
+}
+
+static tri_status refuse_on_rank(void *arg, tri_world *world)
+{
+    const struct refusal *refusal = arg;
+    tri_error_append(tri_world_get_error(world), refusal->err);
+    return tri_error_status(refusal->err);
+}
+
+/* The first rank speaks for all. A launcher ends every process once one has gone, so none goes before the
+   first has spoken. */
 int tri_cli_refuse(const tri_error *err, const char *command)
 {
-    if (tri_cli_launcher_rank() > 0)
-        return TRI_EXIT_REQUEST;
-    tri_cli_print_record(err);
-    fprintf(stderr, "try 'trine %s --help'\n", command);
+    struct refusal refusal = {.err = err, .command = command};
+    struct tri_launch launch = {
+        .mpi = true, .time_limit_seconds = 60.0, .report = report_refusal, .report_arg = &refusal};
+    tri_error *own = tri_error_create();
+    if (own && tri_mpi_was_launched(environ))
+        tri_launch_run(&launch, refuse_on_rank, &refusal, &own);
+    if (!refusal.has_spoken)
+        print_refusal(&refusal);
+    tri_error_destroy(&own);
     return TRI_EXIT_REQUEST;
 }
 
