@@ -179,7 +179,7 @@ static void bad_scalings_are_refused(void **state)
                    "'rope_type' \"su\" is not in this build");
     expect_refused("{\"rope_type\":7}", "must be a text");
     expect_refused("{\"rope_type\":\"yarn\",\"type\":\"linear\",\"factor\":2}",
-                   "'rope_type' and 'type' differ");
+                   "and 'type' differ");
     expect_refused("{\"rope_type\":\"yarn\",\"factor\":2,\"original_max_position_embeddings\":1.5}",
                    "'original_max_position_embeddings' 1.5 is no number of positions");
     expect_refused("{\"rope_type\":\"yarn\",\"factor\":2,\"beta_fast\":1,\"beta_slow\":2}",

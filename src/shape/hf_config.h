@@ -16,6 +16,7 @@ enum tri_hf_key_kind {
     TRI_HF_FIELD_OR_NULL, /* the same; null leaves the option unset, and is written when it is the default and
                              what the option derives to */
     TRI_HF_ALIAS,      /* another name of an earlier row's field, never given to a new file */
+    TRI_HF_TWIN,       /* the same, which must say what that row says */
     TRI_HF_NOT,        /* boolean, the opposite of a shape option */
     TRI_HF_ACTIVATION, /* name of a nonlinearity, see shape/hf_names.c */
     TRI_HF_ROPE_THETA, /* rotary base in any of its places */
@@ -64,6 +65,8 @@ struct tri_hf_keys {
     struct tri_hf_key rows[TRI_HF_MAX_KEYS];
 };
 void tri_hf_list_keys(const struct tri_hf_family *family, struct tri_hf_keys *keys);
+/* True when the family's config.json, or what all its models have, can give the shape option. */
+bool tri_hf_config_sets(const struct tri_hf_family *family, const char *option);
 
 /* The file of path, which is a config.json or a directory with one; size-limited. *text is the caller's
    to free(). TRI_IO when it cannot be read. */

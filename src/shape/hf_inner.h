@@ -23,7 +23,9 @@ const char *tri_hf_activation_name(const char *choice);
 /* "gelu, gelu_new, ..." for messages. */
 const char *tri_hf_activation_list(void);
 
-/* The row of an option other than an alias, or NULL. */
+/* True for another place of a field that has one already. */
+bool tri_hf_is_second(const struct tri_hf_key *key);
+/* The row of an option, its first place, or NULL. */
 const struct tri_hf_key *tri_hf_key_of(const struct tri_hf_keys *keys, const char *option);
 /* The row of a kind, or NULL. */
 const struct tri_hf_key *tri_hf_key_of_kind(const struct tri_hf_keys *keys,

@@ -29,10 +29,15 @@ void tri_hf_list_keys(const struct tri_hf_family *family, struct tri_hf_keys *ke
     }
 }
 
+bool tri_hf_is_second(const struct tri_hf_key *key)
+{
+    return key->kind == TRI_HF_ALIAS || key->kind == TRI_HF_TWIN;
+}
+
 const struct tri_hf_key *tri_hf_key_of(const struct tri_hf_keys *keys, const char *option)
 {
     for (int i = 0; i < keys->num; i++)
-        if (keys->rows[i].option && keys->rows[i].kind != TRI_HF_ALIAS &&
+        if (keys->rows[i].option && !tri_hf_is_second(&keys->rows[i]) &&
             strcmp(keys->rows[i].option, option) == 0)
             return &keys->rows[i];
     return NULL;

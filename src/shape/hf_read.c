@@ -190,6 +190,7 @@ static void reader_value(struct reader *reader, const struct tri_hf_key *key, co
     case TRI_HF_FIELD:
     case TRI_HF_FIELD_OR_NULL:
     case TRI_HF_ALIAS:
+    case TRI_HF_TWIN:
     case TRI_HF_ROPE_THETA:
         reader_field(reader, key, value);
         break;
@@ -280,7 +281,7 @@ static void reader_key(struct reader *reader, const struct tri_hf_key *key)
     json_t *standard =
         key->default_json ? json_loads(key->default_json, JSON_DECODE_ANY, NULL) : NULL;
     TRI_ASSERT(standard || !key->default_json);
-    bool is_elsewhere = key->kind == TRI_HF_ALIAS || reader_has_alias(reader, key);
+    bool is_elsewhere = tri_hf_is_second(key) || reader_has_alias(reader, key);
     if (value)
         reader_value(reader, key, value, standard);
     else if (standard && !is_elsewhere) {

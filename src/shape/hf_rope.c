@@ -307,13 +307,12 @@ json_t *tri_hf_rope_flatten(const struct tri_hf_keys *keys, const json_t *root, 
     json_t *full = json_object_get(by_type, TRI_HF_FULL);
     json_t *sliding = json_object_get(by_type, TRI_HF_SLIDING);
     json_t *base = json_object_get(sliding, "rope_theta");
-    if (!local || (!full && !sliding))
+    if (!local || json_object_size(by_type) == 0)
         return json_incref((json_t *)root);
     if (json_object_size(by_type) != (full ? 1U : 0U) + (sliding ? 1U : 0U)) {
         tri_error_add(err, TRI_UNSUPPORTED,
-                      "%s: 'rope_parameters' has more than '" TRI_HF_FULL "' and '" TRI_HF_SLIDING
-                      "'; leave the "
-                      "rest out",
+                      "%s: 'rope_parameters' of this family are those of '" TRI_HF_FULL
+                      "' and of '" TRI_HF_SLIDING "'; leave the rest out",
                       name);
         return NULL;
     }

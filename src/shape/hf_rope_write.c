@@ -95,7 +95,7 @@ static int write_beside(const struct tri_hf_keys *keys, const struct tri_gpt_con
     int failed = 0;
     for (int i = 0; i < keys->num; i++) {
         const struct tri_hf_key *key = &keys->rows[i];
-        bool is_wanted = key->kind != TRI_HF_ALIAS || json_object_get(root, key->name);
+        bool is_wanted = !tri_hf_is_second(key) || json_object_get(root, key->name);
         if (tri_hf_is_rope_key(key) && is_wanted)
             failed |= json_object_set_new(root, key->name, tri_hf_write_field(config, key->option));
     }

@@ -128,6 +128,7 @@ static json_t *write_key(const struct tri_hf_key *key, const struct tri_gpt_conf
         return tri_hf_write_field(config, key->option);
     case TRI_HF_FIELD:
     case TRI_HF_ALIAS:
+    case TRI_HF_TWIN:
     case TRI_HF_TOKEN:
         return tri_hf_write_field(config, key->option);
     case TRI_HF_NOT:
@@ -167,7 +168,7 @@ static int write_keys(const struct tri_hf_keys *keys, const struct tri_gpt_confi
     for (int i = 0; i < keys->num; i++) {
         const struct tri_hf_key *key = &keys->rows[i];
         bool is_true = was && (!key->option || tri_hf_same_option(key->option, was, config));
-        bool is_wanted = key->kind != TRI_HF_ALIAS || json_object_get(root, key->name);
+        bool is_wanted = !tri_hf_is_second(key) || json_object_get(root, key->name);
         if (is_own(key) && is_wanted && !is_true)
             failed |= json_object_set_new(root, key->name, write_key(key, config));
     }

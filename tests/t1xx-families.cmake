@@ -1,0 +1,3 @@
+# SPDX-License-Identifier: Apache-2.0
+# Families: what their files mean.
+tri_test(t123-config-keys ROOMS spec LABELS quick)
