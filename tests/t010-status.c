@@ -55,6 +55,9 @@ static void test_many_are_collected(void **state)
     tri_error_note(err, "a note of %d", 7);
     assert_int_equal(tri_error_count(err), 102);
     assert_string_equal(tri_error_message(err, 57), "problem 57");
+    tri_error_add(other, TRI_INVALID, "'%s' is no name", "\033[31mr\xc3\xa4 \n\t\x7f");
+    assert_string_equal(tri_error_message(other, 0), "'?[31mr\xc3\xa4 ? ?' is no name");
+    tri_error_clear(other);
     assert_string_equal(tri_error_message(err, 101), long_text);
     assert_int_equal(tri_error_status_at(err, 101), TRI_UNSUPPORTED);
     assert_int_equal(tri_error_status_at(err, 102), TRI_OK);

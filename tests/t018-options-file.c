@@ -122,6 +122,13 @@ static void test_sections(void **state)
                    (const char *const[]){"run.yaml:1:1: the file holds no map of sections; write "
                                          "'shape:' and its keys below it",
                                          NULL});
+    check_problems("train:\n  override: {a: 1, b: 2, a: 3}\n",
+                   (const char *const[]){
+                       "run.yaml:2:27: 'a' is given twice, first in line 2; keep one", NULL});
+    check_problems("shape:\n \tnum_layers: 1\n",
+                   (const char *const[]){"run.yaml:2:2: not YAML: found character that cannot "
+                                         "start any token; indent with blanks, not with tabs",
+                                         NULL});
     check_problems("shape: {num_layers: 1}\n---\ntrain: {lr: 1}\n",
                    (const char *const[]){
                        "run.yaml:3:1: a second document starts here; use one per file", NULL});
@@ -201,8 +208,8 @@ static void test_round_trip(void **state)
     assert_int_equal(toy_read(&toy, source), TRI_INVALID); /* the item with a line break */
     source = "shape: {num_layers: 7, position_embedding_type: none, layer_widths: [1, 2, 3]}\n"
              "train: {lr: 0.1234567890123, save: \"no\", data_path: [\"0.3\", \"~\", x/y.z, "
-             "'it''s \"q\"', \"\xc3\xa9 \\x01\"], override: {a.b: '[1, 2]', '0': 'x=y'}, log_loss: "
-             "on}\n";
+             "'it''s \"q\"', \"\xc3\xa9 \\x01 \\x9f\\N\\L\\uFEFF\"], "
+             "override: {a.b: '[1, 2]', '0': 'x=y'}, log_loss: on}\n";
     assert_int_equal(toy_read(&toy, source), TRI_OK);
     for (int only_changed = 0; only_changed < 2; only_changed++) {
         text = print_toy(&toy, only_changed);
@@ -220,7 +227,7 @@ static void test_round_trip(void **state)
                               "  lr: 0.1234567890123\n"
                               "  save: \"no\"\n"
                               "  data_path: [\"0.3\", \"~\", x/y.z, \"it's \\\"q\\\"\", "
-                              "\"\xc3\xa9 \\x01\"]\n"
+                              "\"\xc3\xa9 \\x01 \\x9f\\x85\\u2028\\ufeff\"]\n"
                               "  override: {a.b: \"[1, 2]\", \"0\": \"x=y\"}\n"
                               "  log_loss: true\n");
     free(text);

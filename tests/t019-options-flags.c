@@ -72,7 +72,7 @@ static void test_all_problems(void **state)
     struct flags_result result =
         READ(&toy, "--num-layer", "3", "--swiglu", "--use-flash-attn=1", "--clip-grad", "-1",
              "--train-iters", "1.5", "-q", "--zzzzzz", "--log-loss=maybe", "--data-path", "--lr",
-             "--no-lr", "--save");
+             "--no-lr", "--train-iters=", "--layer-widths", "1", "x", "--save");
     static const char *const messages[] = {
         "unknown option '--num-layer', did you mean '--num-layers'?",
         "'--swiglu' is known to Megatron-LM, not to trine (use activation_func); leave it out",
@@ -86,6 +86,8 @@ static void test_all_problems(void **state)
         "'--data-path' needs a value",
         "'--lr' needs a value",
         "unknown option '--no-lr'; see --help for the known ones",
+        "'--train-iters' needs a value",
+        "'--layer-widths' is 'x', which is no number; use a whole number, as 100, 1e2 or 10k",
         "'--save' needs a value",
     };
     int num = (int)(sizeof(messages) / sizeof(messages[0]));
