@@ -124,7 +124,7 @@ static void test_sections(void **state)
                                          NULL});
     check_problems("train:\n  override: {a: 1, b: 2, a: 3}\n",
                    (const char *const[]){
-                       "run.yaml:2:27: 'a' is given twice, first in line 2; keep one", NULL});
+                       "run.yaml:2:26: 'a' is given twice, first in line 2; keep one", NULL});
     check_problems("shape:\n \tnum_layers: 1\n",
                    (const char *const[]){"run.yaml:2:2: not YAML: found character that cannot "
                                          "start any token; indent with blanks, not with tabs",
