@@ -398,8 +398,8 @@ static void every_problem_is_named_at_once(void **state)
     static const char *const messages[] = {
         "sequence 0 has 0 tokens; give 1 or more",
         "sequence 1, position 2: token 20000 is outside the vocabulary; use 0 to %d",
-        "sequence 2 has 26 tokens, which take 25 positions; make the session with --seq-length 25 "
-        "instead of 24, or shorten it",
+        ("sequence 2 has 26 tokens, which take 25 positions; make the session with --seq-length 25 "
+         "instead of 24, or shorten it"),
         "sequence 3 has a prompt of 3 tokens and 2 in all; use 0 to 2",
         "sequence 4, position 0: token -1 is outside the vocabulary; use 0 to %d",
         "sequence 5 has 76 tokens, which take 75 positions; the model knows %d, so shorten it",
