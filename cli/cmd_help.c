@@ -14,7 +14,8 @@
 static const struct {
     const char *section, *owner;
 } owners[] = {
-    {"shape", "question 1, what is the model; the same for every run of a checkpoint"},
+    {"shape", "question 1, what is the model; it changes the model's function, and is the same for "
+              "every run of a checkpoint"},
     {"spec", "question 2, which implementation is each module; free to change at every run"},
     {"placement", "question 3, which rank holds and does what; free to change at every run"},
     {"train", "the training loop and the optimizer"},
@@ -31,26 +32,16 @@ static const char *owner_of(const struct tri_option_table *table)
     return "the command line";
 }
 
-/* Which of the shape's levels holds a row. */
-static const char *level_of(const struct tri_option_table *table)
-{
-    if (table == &tri_transformer_options)
-        return "transformer_config, inside gpt_config";
-    if (table == &tri_attention_options)
-        return "attention, inside transformer_config";
-    if (table == &tri_gpt_options)
-        return "gpt_config";
-    if (table == &tri_shape_short_options)
-        return "nobody: a short form, turned into other options and forgotten";
-    return NULL;
-}
-
 static void print_row(const struct tri_option_table *table, const struct tri_option *row)
 {
     tri_option_print_row(stdout, row);
     printf("  section %s: %s\n", table->section, owner_of(table));
-    if (level_of(table))
-        printf("  held by %s\n", level_of(table));
+    if (strcmp(table->section, "shape") == 0) {
+        char level[TRI_CLI_COLUMN], families[TRI_CLI_COLUMN];
+        tri_cli_option_level(table, row, level, sizeof level);
+        tri_cli_option_families(table, row, families, sizeof families);
+        printf("  held by %s\n  config.json: %s\n", level, families);
+    }
 }
 
 /* All tables of a run and the short forms. */

@@ -241,15 +241,28 @@ static void test_help(void **state)
     free(text);
 }
 
+static void format_owner(const struct tri_option_table *table, const struct tri_option *row,
+                         char *buffer, size_t bytes)
+{
+    snprintf(buffer, bytes, "%s's %s", table->section, row->name);
+}
+
 static void test_markdown(void **state)
 {
     (void)state;
+    static const struct tri_option_column columns[] = {{"shape", "owner", format_owner},
+                                                       {NULL, NULL, NULL}};
     char *text = NULL;
     size_t bytes = 0;
     FILE *out = open_memstream(&text, &bytes);
-    tri_option_print_markdown(out, all_tables, 3);
+    tri_option_print_markdown(out, all_tables, 3, columns);
     fclose(out);
-    assert_non_null(strstr(text, "## shape\n\n| name |"));
+    assert_non_null(strstr(text, "## shape\n\n| name | type | default | range | unit | owner | "
+                                 "meaning |\n|---|---|---|---|---|---|---|\n"));
+    assert_non_null(strstr(text, "| `num_layers` | whole number | none | greater than 0 |  | "
+                                 "shape's num_layers | transformer layers |\n"));
+    assert_non_null(strstr(text, "\n\n## train\n\n| name | type | default | range | unit | meaning "
+                                 "|\n|---|---|---|---|---|---|\n"));
     assert_non_null(strstr(text,
                            "| `hidden_dropout` | number | 0.1 | from 0 to 0.999 |  | share of "
                            "zeroed \\| activations |\n"));

@@ -37,6 +37,7 @@ static tri_status read_shape(const char *text, struct tri_gpt_config *config, tr
     static unsigned char transformer_origin[64], attention_origin[64], gpt_origin[64];
     struct tri_shape_short given;
     memset(transformer_origin, 0, sizeof(transformer_origin));
+    memset(attention_origin, 0, sizeof(attention_origin));
     memset(gpt_origin, 0, sizeof(gpt_origin));
     tri_gpt_config_set_defaults(config);
     tri_option_set_defaults(&tri_shape_short_options, &given);
@@ -47,7 +48,8 @@ static tri_status read_shape(const char *text, struct tri_gpt_config *config, tr
         {&tri_shape_short_options, &given, NULL},
     };
     TRI_TRY(tri_option_read_text(text, strlen(text), "run.yaml", bindings, 4, NULL, err));
-    return tri_shape_apply_short(&given, transformer_origin, gpt_origin, config, err);
+    const struct tri_shape_origins origins = {transformer_origin, attention_origin, gpt_origin};
+    return tri_shape_apply_short(&given, &origins, config, err);
 }
 
 static void test_short_forms(void **state)
@@ -68,6 +70,15 @@ static void test_short_forms(void **state)
     assert_int_equal(c.position_embedding_type, TRI_POSITION_ROPE);
     assert_true(c.transformer.layernorm_epsilon == 1e-6);
     assert_int_equal(c.transformer.num_query_groups, 4);
+    assert_int_equal(read_shape("shape: {no_position_embedding: true, openai_gelu: true,\n"
+                                "  yarn_original_max_position_embeddings: 4k, yarn_beta_fast: 16,\n"
+                                "  yarn_beta_slow: 2}\n",
+                                &c, err),
+                     TRI_OK);
+    assert_int_equal(c.position_embedding_type, TRI_POSITION_NONE);
+    assert_int_equal(c.transformer.activation_func, TRI_ACT_GELU_TANH);
+    assert_int_equal(c.transformer.attention.original_max_position_embeddings, 4000);
+    assert_true(c.transformer.attention.beta_fast == 16 && c.transformer.attention.beta_slow == 2);
     assert_int_equal(read_shape("shape: {group_query_attention: true}", &c, err), TRI_OK);
     assert_int_equal(c.transformer.num_query_groups, 1); /* as in Megatron-LM */
     tri_error_destroy(&err);
@@ -80,10 +91,16 @@ static void test_short_forms_that_clash(void **state)
     struct tri_gpt_config c;
     assert_int_equal(read_shape("shape: {swiglu: true, activation_func: gelu, norm_epsilon: 1e-6, "
                                 "layernorm_epsilon: 1e-5, disable_bias_linear: true, "
-                                "add_bias_linear: false}",
+                                "add_bias_linear: false, yarn_beta_fast: 3, beta_fast: 4, "
+                                "yarn_original_max_position_embeddings: 1.5, "
+                                "no_position_embedding: true, position_embedding_type: rope}",
                                 &c, err),
                      TRI_INVALID);
-    assert_int_equal(tri_error_count(err), 2);
+    assert_int_equal(tri_error_count(err), 5);
+    assert_true(error_says(err, "'yarn_beta_fast' means 'beta_fast' 3, but 'beta_fast' 4 was"));
+    assert_true(error_says(err, "'original_max_position_embeddings' is 1.5; use a whole number"));
+    assert_true(
+        error_says(err, "'no_position_embedding' means 'position_embedding_type' none, but"));
     assert_true(error_says(err, "'swiglu' means 'activation_func' silu, but 'activation_func' gelu "
                                 "was given as well"));
     assert_true(error_says(err, "'norm_epsilon' means 'layernorm_epsilon'"));

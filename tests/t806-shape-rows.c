@@ -91,12 +91,18 @@ static const struct context {
     {"mrope_section", "position_embedding_type: mrope, kv_channels: 8, mrope_section: [2, 1, 1]",
      "[1, 1, 2]"},
     {"norm_epsilon", NULL, "0.1"},
+    {"openai_gelu", "activation_func: silu", NULL},
+    {"yarn_original_max_position_embeddings",
+     "position_embedding_type: yarn, kv_channels: 8, rotary_scaling_factor: 4", "300"},
+    {"yarn_beta_fast", YARN_RAMP, "48"},
+    {"yarn_beta_slow", YARN_RAMP, "2"},
     {"disable_bias_linear", NULL, "true"},
     {"heterogeneous_layers_config_path", NULL, "golden/shape/blocks.json"},
 };
 
-/* Rows that this build only knows in order to refuse them. */
-static const char *const refused_rows[] = {"num_experts"};
+/* A row that this build only knows in order to refuse it, and one that says what is the default and is refused
+   beside anything else. */
+static const char *const refused_rows[] = {"num_experts", "openai_gelu"};
 
 /* ---- what a shape comes to ---- */
 

@@ -98,8 +98,8 @@ static void test_names(void **state)
     assert_string_equal(nearest, "num-layers");
     assert_false(tri_word_nearest(&tri_megatron_words, "zzzzzzzz", nearest, sizeof nearest));
     assert_string_equal(tri_megatron_why("--num-experts"), "mixture of experts is not built yet");
-    assert_string_equal(tri_megatron_why("no_position_embedding"),
-                        "use --position-embedding-type none");
+    assert_string_equal(tri_megatron_why("no_pad_vocab_size"),
+                        "use --make-vocab-size-divisible-by 1");
     assert_null(tri_megatron_why("no-such-thing"));
 }
 

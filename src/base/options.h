@@ -129,6 +129,12 @@ void tri_option_print_row(FILE *out, const struct tri_option *row);
    defaults. */
 void tri_option_print_file(FILE *out, const struct tri_option_binding *bindings, int num_bindings,
                            bool only_changed);
-/* The rows as the Markdown tables of docs/OPTIONS.md. */
+/* A column of the option page that rows do not have themselves, in one section. */
+struct tri_option_column {
+    const char *section, *title;
+    void (*format)(const struct tri_option_table *table, const struct tri_option *row, char *buffer,
+                   size_t bytes);
+};
+/* The rows as the Markdown tables of docs/OPTIONS.md; columns ends with a section of NULL. */
 void tri_option_print_markdown(FILE *out, const struct tri_option_table *const *tables,
-                               int num_tables);
+                               int num_tables, const struct tri_option_column *columns);

@@ -144,7 +144,14 @@ void tri_option_print_file(FILE *out, const struct tri_option_binding *bindings,
     }
 }
 
-static void print_markdown_row(FILE *out, const struct tri_option *row)
+static bool is_column_of(const struct tri_option_column *column, const char *section)
+{
+    return strcmp(column->section, section) == 0;
+}
+
+static void print_markdown_row(FILE *out, const struct tri_option_table *table,
+                               const struct tri_option *row,
+                               const struct tri_option_column *columns)
 {
     char range[SHORT_TEXT], choices[CHOICES_ROOM];
     tri_option_range_text(row, range, sizeof(range));
@@ -153,24 +160,48 @@ static void print_markdown_row(FILE *out, const struct tri_option *row)
     if (choices[0])
         fprintf(out, ": `%s`", choices);
     fprintf(out, " | %s | %s | %s | ", default_text(row), range, row->unit ? row->unit : "");
+    for (; columns->section; columns++) {
+        char text[CHOICES_ROOM] = "";
+        if (!is_column_of(columns, table->section))
+            continue;
+        columns->format(table, row, text, sizeof(text));
+        fprintf(out, "%s | ", text);
+    }
     for (const char *c = row->help; *c; c++)
         fprintf(out, *c == '|' ? "\\%c" : "%c", *c);
     fprintf(out, " |\n");
 }
 
+static void print_markdown_heading(FILE *out, const char *section,
+                                   const struct tri_option_column *columns)
+{
+    int num = 0;
+    fprintf(out, "## %s\n\n", section[0] ? section : "flags");
+    fprintf(out, "| name | type | default | range | unit |");
+    for (; columns->section; columns++) {
+        if (is_column_of(columns, section)) {
+            fprintf(out, " %s |", columns->title);
+            num++;
+        }
+    }
+    fprintf(out, " meaning |\n|---|---|---|---|---|---|");
+    for (int i = 0; i < num; i++)
+        fprintf(out, "---|");
+    fprintf(out, "\n");
+}
+
 void tri_option_print_markdown(FILE *out, const struct tri_option_table *const *tables,
-                               int num_tables)
+                               int num_tables, const struct tri_option_column *columns)
 {
     const char *before = NULL;
     for (int t = 0; t < num_tables; t++) {
         const char *section = tables[t]->section;
-        if (!before || strcmp(before, section) != 0) {
-            fprintf(out, "%s## %s\n\n", before ? "\n" : "", section[0] ? section : "flags");
-            fprintf(out, "| name | type | default | range | unit | meaning |\n");
-            fprintf(out, "|---|---|---|---|---|---|\n");
-        }
+        if (before && strcmp(before, section) != 0)
+            fprintf(out, "\n");
+        if (!before || strcmp(before, section) != 0)
+            print_markdown_heading(out, section, columns);
         before = section;
         for (int i = 0; i < tables[t]->num_rows; i++)
-            print_markdown_row(out, &tables[t]->rows[i]);
+            print_markdown_row(out, tables[t], &tables[t]->rows[i], columns);
     }
 }

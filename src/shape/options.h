@@ -27,16 +27,22 @@ struct tri_shape_short {
     bool quick_geglu;                    /* activation_func quick_gelu, gated_linear_unit */
     /* JSON file with block_configs: layer_query_groups and layer_ffn_sizes; "": not given */
     char heterogeneous_layers_config_path[TRI_OPTION_TEXT];
-    double norm_epsilon; /* layernorm_epsilon; NaN: not given */
+    double norm_epsilon;        /* layernorm_epsilon; NaN: not given */
+    bool openai_gelu;           /* activation_func gelu_tanh */
+    bool no_position_embedding; /* position_embedding_type none */
+    /* Other names of attention's options; NaN: not given. */
+    double yarn_original_max_position_embeddings, yarn_beta_fast, yarn_beta_slow;
 };
 extern const struct tri_option_table tri_shape_short_options;
 
 /* Fills config with the rows' defaults. */
 void tri_gpt_config_set_defaults(struct tri_gpt_config *config);
 
-/* Turns short forms into fields. transformer_origin and gpt_origin are those of the bindings, or NULL: a
-   field that was also given with another value is a problem, added to err. */
+/* Turns short forms into fields. The origins are those of the three tables' bindings, or NULL: a field that
+   was also given with another value is a problem, added to err. */
+struct tri_shape_origins {
+    const unsigned char *transformer, *attention, *gpt;
+};
 tri_status tri_shape_apply_short(const struct tri_shape_short *given,
-                                 const unsigned char *transformer_origin,
-                                 const unsigned char *gpt_origin, struct tri_gpt_config *config,
-                                 tri_error *err);
+                                 const struct tri_shape_origins *origins,
+                                 struct tri_gpt_config *config, tri_error *err);

@@ -62,6 +62,33 @@ static const struct tri_option short_rows[] = {
      .offset = SHORT(norm_epsilon),
      .flags = TRI_OPTION_POSITIVE | TRI_OPTION_HIDDEN,
      .help = "Other name of layernorm_epsilon."},
+    {.name = "openai_gelu",
+     .type = TRI_OPTION_BOOL,
+     .offset = SHORT(openai_gelu),
+     .default_text = "false",
+     .flags = TRI_OPTION_HIDDEN,
+     .help = "Short for activation_func gelu_tanh."},
+    {.name = "no_position_embedding",
+     .type = TRI_OPTION_BOOL,
+     .offset = SHORT(no_position_embedding),
+     .default_text = "false",
+     .flags = TRI_OPTION_HIDDEN,
+     .help = "Short for position_embedding_type none."},
+    {.name = "yarn_original_max_position_embeddings",
+     .type = TRI_OPTION_DOUBLE,
+     .offset = SHORT(yarn_original_max_position_embeddings),
+     .flags = TRI_OPTION_POSITIVE | TRI_OPTION_HIDDEN,
+     .help = "Other name of original_max_position_embeddings."},
+    {.name = "yarn_beta_fast",
+     .type = TRI_OPTION_DOUBLE,
+     .offset = SHORT(yarn_beta_fast),
+     .flags = TRI_OPTION_POSITIVE | TRI_OPTION_HIDDEN,
+     .help = "Other name of beta_fast."},
+    {.name = "yarn_beta_slow",
+     .type = TRI_OPTION_DOUBLE,
+     .offset = SHORT(yarn_beta_slow),
+     .flags = TRI_OPTION_POSITIVE | TRI_OPTION_HIDDEN,
+     .help = "Other name of beta_slow."},
 };
 
 const struct tri_option_table tri_shape_short_options = {
@@ -71,31 +98,34 @@ const struct tri_option_table tri_shape_short_options = {
     .struct_bytes = sizeof(struct tri_shape_short),
 };
 
-/* Sets the field called name from the short form that stands for it. */
-static void short_apply(const char *short_name, const struct tri_option_table *table, void *config,
-                        const unsigned char *origin, const char *name, const char *text,
-                        tri_error *err)
+/* A level of the shape while short forms are turned into its fields. */
+struct level {
+    const struct tri_option_table *table;
+    void *config;
+    const unsigned char *origin;
+};
+
+/* Sets the field called name, on whichever level has it, from the short form that stands for it. */
+static void short_apply(const struct level *levels, const char *short_name, const char *name,
+                        const char *text, tri_error *err)
 {
-    const struct tri_option *row = tri_option_find(table, name);
-    TRI_ASSERT(row);
+    while (!tri_option_find(levels->table, name))
+        levels++;
+    const struct tri_option *row = tri_option_find(levels->table, name);
     char before[TRI_OPTION_TEXT], after[TRI_OPTION_TEXT];
-    tri_option_format(row, config, before, sizeof(before));
-    TRI_ASSERT(tri_option_set(row, config, text, short_name, err) == TRI_OK);
-    tri_option_format(row, config, after, sizeof(after));
-    if (origin && origin[row - table->rows] && strcmp(before, after) != 0)
+    tri_option_format(row, levels->config, before, sizeof(before));
+    if (tri_option_set(row, levels->config, text, short_name, err) != TRI_OK)
+        return;
+    tri_option_format(row, levels->config, after, sizeof(after));
+    if (levels->origin && levels->origin[row - levels->table->rows] && strcmp(before, after) != 0)
         tri_error_add(err, TRI_INVALID,
                       "'%s' means '%s' %s, but '%s' %s was given as well; leave one of them out",
                       short_name, name, after, name, before);
 }
 
-tri_status tri_shape_apply_short(const struct tri_shape_short *given,
-                                 const unsigned char *transformer_origin,
-                                 const unsigned char *gpt_origin, struct tri_gpt_config *config,
-                                 tri_error *err)
+static void apply_flags(const struct tri_shape_short *given, const struct level *levels,
+                        tri_error *err)
 {
-    const struct tri_option_table *inner = &tri_transformer_options;
-    void *transformer = &config->transformer;
-    int problems = tri_error_count(err);
     const struct {
         bool is_given;
         const char *name, *option, *text;
@@ -105,24 +135,53 @@ tri_status tri_shape_apply_short(const struct tri_shape_short *given,
         {given->quick_geglu, "quick_geglu", "activation_func", "quick_gelu"},
         {given->quick_geglu, "quick_geglu", "gated_linear_unit", "true"},
         {given->squared_relu, "squared_relu", "activation_func", "squared_relu"},
+        {given->openai_gelu, "openai_gelu", "activation_func", "gelu_tanh"},
         {given->disable_bias_linear, "disable_bias_linear", "add_bias_linear", "false"},
         {given->apply_layernorm_1p, "apply_layernorm_1p", "layernorm_zero_centered_gamma", "true"},
+        {given->use_rotary_position_embeddings, "use_rotary_position_embeddings",
+         "position_embedding_type", "rope"},
+        {given->no_position_embedding, "no_position_embedding", "position_embedding_type", "none"},
     };
     for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++)
         if (forms[i].is_given)
-            short_apply(forms[i].name, inner, transformer, transformer_origin, forms[i].option,
-                        forms[i].text, err);
+            short_apply(levels, forms[i].name, forms[i].option, forms[i].text, err);
+}
+
+static void apply_numbers(const struct tri_shape_short *given, const struct level *levels,
+                          tri_error *err)
+{
+    const struct {
+        double value;
+        const char *name, *option;
+    } forms[] = {
+        {given->norm_epsilon, "norm_epsilon", "layernorm_epsilon"},
+        {given->yarn_original_max_position_embeddings, "yarn_original_max_position_embeddings",
+         "original_max_position_embeddings"},
+        {given->yarn_beta_fast, "yarn_beta_fast", "beta_fast"},
+        {given->yarn_beta_slow, "yarn_beta_slow", "beta_slow"},
+    };
+    for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+        char text[64];
+        snprintf(text, sizeof(text), "%.17g", forms[i].value);
+        if (!isnan(forms[i].value))
+            short_apply(levels, forms[i].name, forms[i].option, text, err);
+    }
+}
+
+tri_status tri_shape_apply_short(const struct tri_shape_short *given,
+                                 const struct tri_shape_origins *origins,
+                                 struct tri_gpt_config *config, tri_error *err)
+{
+    const struct level levels[] = {
+        {&tri_transformer_options, &config->transformer, origins->transformer},
+        {&tri_attention_options, &config->transformer.attention, origins->attention},
+        {&tri_gpt_options, config, origins->gpt},
+    };
+    int problems = tri_error_count(err);
+    apply_flags(given, levels, err);
+    apply_numbers(given, levels, err);
     if (given->group_query_attention && config->transformer.num_query_groups == TRI_UNSET)
         config->transformer.num_query_groups = 1;
-    if (given->use_rotary_position_embeddings)
-        short_apply("use_rotary_position_embeddings", &tri_gpt_options, config, gpt_origin,
-                    "position_embedding_type", "rope", err);
-    if (!isnan(given->norm_epsilon)) {
-        char text[64];
-        snprintf(text, sizeof(text), "%.17g", given->norm_epsilon);
-        short_apply("norm_epsilon", inner, transformer, transformer_origin, "layernorm_epsilon",
-                    text, err);
-    }
     if (given->heterogeneous_layers_config_path[0])
         tri_heterogeneous_read(given->heterogeneous_layers_config_path, &config->transformer, err);
     return tri_error_count(err) > problems ? TRI_INVALID : TRI_OK;

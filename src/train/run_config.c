@@ -195,7 +195,9 @@ tri_status tri_run_config_complete(const struct tri_option_binding *bindings,
             config->shape = shape;
         }
     }
-    tri_shape_apply_short(given, transformer->origin, gpt->origin, &config->shape, err);
+    const struct tri_shape_origins origins = {
+        .transformer = transformer->origin, .attention = attention->origin, .gpt = gpt->origin};
+    tri_shape_apply_short(given, &origins, &config->shape, err);
     tri_gpt_config_resolve(&config->shape);
     return tri_error_status(err);
 }
