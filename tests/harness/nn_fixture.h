@@ -25,9 +25,9 @@ struct nn_case {
     int shape; /* of nn_shape() */
     int unit;
     const char *path; /* NULL: the unit itself */
-    bool is_alone;   /* a tied head whose table lies in another slice */
-    bool keeps_dout; /* the module copies dout where its weight half needs it */
-    int max_tp;      /* 0: any */
+    bool is_alone;    /* a tied head whose table lies in another slice */
+    bool keeps_dout;  /* the module copies dout where its weight half needs it */
+    int max_tp;       /* 0: any */
     void (*configure)(struct tri_gpt_config *shape); /* NULL, or changes the shape */
 };
 extern const struct nn_case nn_cases[];
