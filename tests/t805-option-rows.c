@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * All rows of all tables of a run: what is printed reads back to the same values, whatever the value; an
- * option in a section that is not its own is told the right one; and a key that only Megatron-LM has gets
- * the reason that its flag gets.
+ * All rows of all tables of a run: what is printed reads back to the same values, whatever the value, and an
+ * option in a section that is not its own is told the right one.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +11,6 @@
 #include <cmocka.h>
 
 #include "base/options_inner.h"
-#include "explain/megatron.h"
 #include "t93-run.h"
 
 #include <float.h>
@@ -305,8 +303,7 @@ static void one_message(struct explain_run *run, const char *text, tri_error *er
 {
     tri_error_clear(err);
     explain_run_init(run);
-    tri_option_read_text(text, strlen(text), "run.yaml", run->bindings, run->num, tri_megatron_why,
-                         err);
+    tri_option_read_text(text, strlen(text), "run.yaml", run->bindings, run->num, NULL, err);
     if (tri_error_count(err) != 1)
         fail_msg("%d messages for '%s', the first '%s'", tri_error_count(err), text,
                  tri_error_message(err, 0));
@@ -360,63 +357,6 @@ static void other_sections_name_the_right_one(void **state)
     (void)state;
 }
 
-/* ---- Megatron-LM's names ---- */
-
-/* What follows "is known" in the message that --name gets; "" when it is an option of trine's. */
-static void flag_message(struct explain_run *run, const char *name, char *text, size_t bytes,
-                         tri_error *err)
-{
-    char flag[160];
-    const char *words[4];
-    int num_words = 0;
-    snprintf(flag, sizeof flag, "--%s", name);
-    char *argv[] = {flag, NULL};
-    tri_error_clear(err);
-    explain_run_init(run);
-    tri_option_read_flags(1, argv, run->bindings, run->num, tri_megatron_why, words, &num_words,
-                          err);
-    const char *known = strstr(tri_error_message(err, 0), " is known to Megatron-LM");
-    snprintf(text, bytes, "%s", known ? known : "");
-}
-
-static void check_word(struct explain_run *run, const char *name, const char *section,
-                       tri_error *err, int *num)
-{
-    char of_flag[512], text[256], key[128];
-    flag_message(run, name, of_flag, sizeof of_flag, err);
-    if (!of_flag[0])
-        return;
-    snprintf(key, sizeof key, "%s", name);
-    for (char *c = key; *c; c++)
-        *c = *c == '-' ? '_' : *c;
-    snprintf(text, sizeof text, "%s: {%s: 1}\n", section, key);
-    expect_message(run, text, of_flag, err);
-    ++*num;
-}
-
-/* Every name of Megatron-LM's that is no option here says the same as a flag and as a key. */
-static void keys_get_the_reason_of_flags(void **state)
-{
-    static struct explain_run run;
-    tri_error *err = tri_error_create();
-    int num = 0;
-    for (const struct tri_word_list *const *list = tri_megatron_words.lists; *list; list++)
-        for (int i = 0; i < (*list)->num; i++)
-            for (const char *names = (*list)->words[i].names; *names;) {
-                char name[128];
-                int length = (int)strcspn(names, " ");
-                snprintf(name, sizeof name, "%.*s", length, names);
-                check_word(&run, name, sections[i % NUM_SECTIONS], err, &num);
-                names += length + (names[length] == ' ');
-            }
-    print_message("%d names of Megatron-LM's\n", num);
-    assert_true(num > 600);
-    expect_message(&run, "shape: {num_layer: 1}\n", "'num_layer', did you mean 'num_layers'?", err);
-    expect_message(&run, "shape: {zzzzzzzzz: 1}\n", "unknown key 'zzzzzzzzz'; see --help", err);
-    tri_error_destroy(&err);
-    (void)state;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -424,7 +364,6 @@ int main(void)
         cmocka_unit_test(unset_comes_back),
         cmocka_unit_test(all_rows_at_once_come_back),
         cmocka_unit_test(other_sections_name_the_right_one),
-        cmocka_unit_test(keys_get_the_reason_of_flags),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
