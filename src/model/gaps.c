@@ -4,11 +4,16 @@
 
 #include <stdlib.h>
 
-/* Bytes that some row holds, up to the alignment that the sanitizer can watch. */
+/* Bytes that some row holds, up to what can be watched: paint every byte, the sanitizer eight at a time. */
 struct span {
     size_t first, end;
 };
-#define WATCHED 8
+
+static size_t watched_end(size_t end)
+{
+    size_t unit = tri_storage_paints_gaps() ? 1 : 8;
+    return (end + unit - 1) / unit * unit;
+}
 
 static int by_first(const void *a, const void *b)
 {
@@ -24,7 +29,7 @@ static int spans_of(const struct tri_rank_plan *plan, enum tri_arena_kind arena,
         for (int copy = 0; row->arena == arena && copy < row->num_copies; copy++) {
             size_t first = row->offset + (size_t)copy * row->stride;
             spans[num].first = first;
-            spans[num++].end = (first + row->bytes + WATCHED - 1) / WATCHED * WATCHED;
+            spans[num++].end = watched_end(first + row->bytes);
         }
     }
     qsort(spans, (size_t)num, sizeof *spans, by_first);
