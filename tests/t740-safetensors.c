@@ -166,7 +166,7 @@ static const struct hostile hostiles[] = {
     {"{" T("a", "F4", "[3]", "[0,2]") "}", -1, 2, "whole bytes"},
     {"{\"a\":{\"shape\":[1],\"data_offsets\":[0,4]}}", -1, 4, "dtype is missing"},
     {"{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4],\"x\":1}}", -1, 4,
-     "other keys"},
+     "and no other key"},
     {"{\"__metadata__\":{\"a\":1}}", -1, 0, "'a' is no text"},
     {"{\"__metadata__\":[]}", -1, 0, "__metadata__ is not an object"},
     {"{\"a\\u0007b\":1}", -1, 0, "'a?b'"},
