@@ -2,9 +2,9 @@
 /*
  * Token sequences to be scored, one behind the other, from JSON lines or from a token file.
  *
- * A line is an object with 'tokens' (a list of ids), with 'text', or with 'prompt' and 'completion',
- * of which only the completion is scored; both are texts or lists of ids. A text and a prompt are
- * encoded with what the tokenizer's post-processor adds (a beginning), a completion without, so
+ * A line is an object with 'tokens' (a list of ids), with 'text', or with 'prompt' and
+ * 'completion', of which only the completion is scored; both are texts or lists of ids. A text and
+ * a prompt are encoded with what the tokenizer's post-processor adds (a beginning), a completion without, so
  * that its tokens follow those of the prompt as a sampler would have left them. Other keys are left
  * alone.
  */
