@@ -217,6 +217,7 @@ static size_t bias_scratch(const struct tri_scratch_table *s, const int64_t *d, 
 static const struct tri_activation_form gelu = {TRI_ACTIVATION_GELU, 0, 0};
 static const struct tri_activation_form gelu_tanh = {TRI_ACTIVATION_GELU_TANH, 0, 0};
 static const struct tri_activation_form swiglu = {TRI_ACTIVATION_SWIGLU, 0, 0};
+static const struct tri_activation_form swiglu_cut = {TRI_ACTIVATION_SWIGLU, 1, 0.5f};
 
 static void gelu_run(const struct tri_kernels *k, struct bench_run *r)
 {
@@ -244,6 +245,19 @@ static void swiglu_grad_run(const struct tri_kernels *k, struct bench_run *r)
     k->activation_backward(r->queue, rows(r, 0),
                            tri_tensor_f32_2d(r->buffer[2], r->d[0], r->d[1] / 2), rows(r, 1),
                            &swiglu);
+}
+
+static void swiglu_cut_run(const struct tri_kernels *k, struct bench_run *r)
+{
+    k->activation(r->queue, tri_tensor_f32_2d(r->buffer[0], r->d[0], r->d[1] / 2), rows(r, 1),
+                  &swiglu_cut);
+}
+
+static void swiglu_cut_grad_run(const struct tri_kernels *k, struct bench_run *r)
+{
+    k->activation_backward(r->queue, rows(r, 0),
+                           tri_tensor_f32_2d(r->buffer[2], r->d[0], r->d[1] / 2), rows(r, 1),
+                           &swiglu_cut);
 }
 
 static void dropout_run(const struct tri_kernels *k, struct bench_run *r)
@@ -460,6 +474,11 @@ const struct bench_case tri_bench_cases[] = {
      .sizes = elements_sizes, .run = swiglu_run, .outputs = 1, .bytes = bytes_gated},
     {.name = "activation_backward swiglu", .letters = "RC", .full = {2048, 4096},
      .check = {67, 130}, .sizes = elements_sizes, .run = swiglu_grad_run, .outputs = 1,
+     .bytes = bytes_gated_grad},
+    {.name = "activation swiglu cut", .letters = "RC", .full = {2048, 4096}, .check = {67, 130},
+     .sizes = elements_sizes, .run = swiglu_cut_run, .outputs = 1, .bytes = bytes_gated},
+    {.name = "activation_backward swiglu cut", .letters = "RC", .full = {2048, 4096},
+     .check = {67, 130}, .sizes = elements_sizes, .run = swiglu_cut_grad_run, .outputs = 1,
      .bytes = bytes_gated_grad},
     {.name = "add", .letters = "RC", .full = {2048, 3072}, .check = {67, 131},
      .sizes = elements_sizes, .run = add_run, .outputs = 1, .bytes = bytes3},

@@ -15,6 +15,9 @@
 /* Beyond this the tanh form is flat; larger values would overflow in its cube. */
 #define GELU_TANH_FLAT 20.0f
 
+/* Compiled once for each constant kind, gate (NULL: nothing is cut or moved) and whole vector. */
+#define INLINE static inline __attribute__((always_inline))
+
 struct activation {
     struct tri_rows y, x, dy; /* y is dx in backward */
     const struct tri_activation_form *form;
@@ -26,20 +29,14 @@ struct activation_gate {
     v8f clamp, offset;
 };
 
-static struct activation_gate activation_gate(const struct tri_activation_form *form)
-{
-    float clamp = form->clamp > 0 ? form->clamp : INFINITY;
-    return (struct activation_gate){.clamp = v8_set(clamp), .offset = v8_set(form->offset)};
-}
-
 /* A NaN stays one. */
-static inline v8f activation_up(struct activation_gate gate, v8f up)
+INLINE v8f activation_up(const struct activation_gate *gate, v8f up)
 {
-    return v8_max(v8_set(0.0f) - gate.clamp, v8_min(gate.clamp, up)) + gate.offset;
+    return v8_max(v8_set(0.0f) - gate->clamp, v8_min(gate->clamp, up)) + gate->offset;
 }
 
 /* tanh form: 0.5 (1 + tanh u) = logistic(2 u) */
-static inline v8f activation_gelu_tanh(v8f x, v8f *slope)
+INLINE v8f activation_gelu_tanh(v8f x, v8f *slope)
 {
     v8f flat = v8_set(GELU_TANH_FLAT);
     v8f near = v8_max(v8_set(0.0f) - flat, v8_min(flat, x));
@@ -52,7 +49,7 @@ static inline v8f activation_gelu_tanh(v8f x, v8f *slope)
 }
 
 /* f(x) and *slope = f'(x); kind is a plain one. */
-static inline v8f activation_value(enum tri_activation kind, v8f x, v8f *slope)
+INLINE v8f activation_value(enum tri_activation kind, v8f x, v8f *slope)
 {
     v8f rest, density;
     if (kind == TRI_ACTIVATION_GELU) {
@@ -78,12 +75,12 @@ static inline v8f activation_value(enum tri_activation kind, v8f x, v8f *slope)
     return positive;
 }
 
-static inline v8f activation_load(const float *p, int64_t n)
+INLINE v8f activation_load(const float *p, int64_t n)
 {
     return n >= V8 ? v8_load(p) : v8_load_part(p, n, 0);
 }
 
-static inline void activation_store(float *p, v8f v, int64_t n)
+INLINE void activation_store(float *p, v8f v, int64_t n)
 {
     if (n >= V8)
         v8_store(p, v);
@@ -91,112 +88,133 @@ static inline void activation_store(float *p, v8f v, int64_t n)
         v8_store_part(p, v, n);
 }
 
-static inline __attribute__((always_inline)) void activation_row(enum tri_activation kind,
-                                                                 struct activation_gate gate,
-                                                                 float *y, const float *x,
-                                                                 const float *up, int64_t n)
+/* The first n <= 8 elements. */
+INLINE void activation_block(enum tri_activation kind, const struct activation_gate *gate, float *y,
+                             const float *x, const float *up, int64_t n)
 {
-    v8f slope;
-    for (int64_t c = 0; c < n; c += V8) {
-        v8f xc = activation_load(x + c, n - c);
-        if (up)
-            xc = v8_min(gate.clamp, xc);
-        v8f value = activation_value(kind, xc, &slope);
-        if (up)
-            value = value * activation_up(gate, activation_load(up + c, n - c));
-        activation_store(y + c, value, n - c);
+    v8f slope, xc = activation_load(x, n);
+    if (!up) {
+        activation_store(y, activation_value(kind, xc, &slope), n);
+        return;
     }
+    v8f u = activation_load(up, n);
+    v8f value = activation_value(kind, gate ? v8_min(gate->clamp, xc) : xc, &slope);
+    activation_store(y, value * (gate ? activation_up(gate, u) : u), n);
 }
 
-static inline __attribute__((always_inline)) void
-activation_row_backward(enum tri_activation kind, struct activation_gate gate, float *dx,
-                        const float *dy, const float *x, const float *up, float *dup, int64_t n)
+INLINE void activation_row(enum tri_activation kind, const struct activation_gate *gate, float *y,
+                           const float *x, const float *up, int64_t n)
+{
+    int64_t c = 0;
+    for (; c + V8 <= n; c += V8)
+        activation_block(kind, gate, y + c, x + c, up ? up + c : NULL, V8);
+    if (c < n)
+        activation_block(kind, gate, y + c, x + c, up ? up + c : NULL, n - c);
+}
+
+/* Where a row lies; up and dup NULL unless the kind is gated. */
+struct activation_grad {
+    float *dx, *dup;
+    const float *dy, *x, *up;
+};
+
+INLINE void activation_block_backward(enum tri_activation kind, const struct activation_gate *gate,
+                                      const struct activation_grad *row, int64_t c, int64_t n)
 {
     v8f slope, zero = v8_set(0.0f);
-    for (int64_t c = 0; c < n; c += V8) {
-        int64_t m = n - c;
-        v8f g = activation_load(dy + c, m), xc = activation_load(x + c, m);
-        if (!up) {
-            activation_value(kind, xc, &slope);
-            activation_store(dx + c, g * slope, m);
-            continue;
-        }
-        v8f u = activation_load(up + c, m);
-        v8f value = activation_value(kind, v8_min(gate.clamp, xc), &slope);
-        v8f dgate = g * activation_up(gate, u) * slope;
-        activation_store(dup + c, v8_select(v8_abs(u) > gate.clamp, zero, g * value), m);
-        activation_store(dx + c, v8_select(xc > gate.clamp, zero, dgate), m);
+    v8f g = activation_load(row->dy + c, n), xc = activation_load(row->x + c, n);
+    if (!row->up) {
+        activation_value(kind, xc, &slope);
+        activation_store(row->dx + c, g * slope, n);
+        return;
     }
+    v8f u = activation_load(row->up + c, n);
+    v8f value = activation_value(kind, gate ? v8_min(gate->clamp, xc) : xc, &slope);
+    v8f dgate = g * (gate ? activation_up(gate, u) : u) * slope, du = g * value;
+    if (gate) {
+        dgate = v8_select(xc > gate->clamp, zero, dgate);
+        du = v8_select(v8_abs(u) > gate->clamp, zero, du);
+    }
+    activation_store(row->dup + c, du, n);
+    activation_store(row->dx + c, dgate, n);
+}
+
+INLINE void activation_row_backward(enum tri_activation kind, const struct activation_gate *gate,
+                                    const struct activation_grad *row, int64_t n)
+{
+    int64_t c = 0;
+    for (; c + V8 <= n; c += V8)
+        activation_block_backward(kind, gate, row, c, V8);
+    if (c < n)
+        activation_block_backward(kind, gate, row, c, n - c);
 }
 
 /* One call per kind, so that the compiler sees a constant. */
+INLINE void activation_kinds(enum tri_activation kind, const struct activation_gate *gate, float *y,
+                             const float *x, const float *up, int64_t n)
+{
+    if (kind == TRI_ACTIVATION_GELU)
+        activation_row(TRI_ACTIVATION_GELU, gate, y, x, up, n);
+    else if (kind == TRI_ACTIVATION_GELU_TANH)
+        activation_row(TRI_ACTIVATION_GELU_TANH, gate, y, x, up, n);
+    else if (kind == TRI_ACTIVATION_SILU)
+        activation_row(TRI_ACTIVATION_SILU, gate, y, x, up, n);
+    else if (kind == TRI_ACTIVATION_QUICK_GELU)
+        activation_row(TRI_ACTIVATION_QUICK_GELU, gate, y, x, up, n);
+    else if (kind == TRI_ACTIVATION_RELU)
+        activation_row(TRI_ACTIVATION_RELU, gate, y, x, up, n);
+    else
+        activation_row(TRI_ACTIVATION_SQUARED_RELU, gate, y, x, up, n);
+}
+
+INLINE void activation_kinds_backward(enum tri_activation kind, const struct activation_gate *gate,
+                                      const struct activation_grad *row, int64_t n)
+{
+    if (kind == TRI_ACTIVATION_GELU)
+        activation_row_backward(TRI_ACTIVATION_GELU, gate, row, n);
+    else if (kind == TRI_ACTIVATION_GELU_TANH)
+        activation_row_backward(TRI_ACTIVATION_GELU_TANH, gate, row, n);
+    else if (kind == TRI_ACTIVATION_SILU)
+        activation_row_backward(TRI_ACTIVATION_SILU, gate, row, n);
+    else if (kind == TRI_ACTIVATION_QUICK_GELU)
+        activation_row_backward(TRI_ACTIVATION_QUICK_GELU, gate, row, n);
+    else if (kind == TRI_ACTIVATION_RELU)
+        activation_row_backward(TRI_ACTIVATION_RELU, gate, row, n);
+    else
+        activation_row_backward(TRI_ACTIVATION_SQUARED_RELU, gate, row, n);
+}
+
+static bool activation_is_cut(const struct tri_activation_form *form)
+{
+    return form->clamp > 0 || form->offset != 0;
+}
+
+static struct activation_gate activation_gate(const struct tri_activation_form *form)
+{
+    float clamp = form->clamp > 0 ? form->clamp : INFINITY;
+    return (struct activation_gate){.clamp = v8_set(clamp), .offset = v8_set(form->offset)};
+}
+
 static void activation_any(const struct tri_activation_form *form, float *y, const float *x,
                            const float *up, int64_t n)
 {
+    enum tri_activation kind = tri_activation_inner(form->kind);
     struct activation_gate gate = activation_gate(form);
-    switch (tri_activation_inner(form->kind)) {
-    case TRI_ACTIVATION_GELU:
-        activation_row(TRI_ACTIVATION_GELU, gate, y, x, up, n);
-        break;
-    case TRI_ACTIVATION_GELU_TANH:
-        activation_row(TRI_ACTIVATION_GELU_TANH, gate, y, x, up, n);
-        break;
-    case TRI_ACTIVATION_SILU:
-        activation_row(TRI_ACTIVATION_SILU, gate, y, x, up, n);
-        break;
-    case TRI_ACTIVATION_RELU:
-        activation_row(TRI_ACTIVATION_RELU, gate, y, x, up, n);
-        break;
-    case TRI_ACTIVATION_QUICK_GELU:
-        activation_row(TRI_ACTIVATION_QUICK_GELU, gate, y, x, up, n);
-        break;
-    case TRI_ACTIVATION_SQUARED_RELU:
-        activation_row(TRI_ACTIVATION_SQUARED_RELU, gate, y, x, up, n);
-        break;
-    case TRI_ACTIVATION_GEGLU:
-    case TRI_ACTIVATION_GEGLU_TANH:
-    case TRI_ACTIVATION_SWIGLU:
-    case TRI_ACTIVATION_REGLU:
-    case TRI_ACTIVATION_QUICK_GEGLU:
-    case TRI_ACTIVATION_SQUARED_REGLU:
-    case TRI_NUM_ACTIVATIONS:
-        break; /* no inner kind */
-    }
+    if (activation_is_cut(form))
+        activation_kinds(kind, &gate, y, x, up, n);
+    else
+        activation_kinds(kind, NULL, y, x, up, n);
 }
 
-static void activation_any_backward(const struct tri_activation_form *form, float *dx,
-                                    const float *dy, const float *x, const float *up, float *dup,
-                                    int64_t n)
+static void activation_any_backward(const struct tri_activation_form *form,
+                                    const struct activation_grad *row, int64_t n)
 {
+    enum tri_activation kind = tri_activation_inner(form->kind);
     struct activation_gate gate = activation_gate(form);
-    switch (tri_activation_inner(form->kind)) {
-    case TRI_ACTIVATION_GELU:
-        activation_row_backward(TRI_ACTIVATION_GELU, gate, dx, dy, x, up, dup, n);
-        break;
-    case TRI_ACTIVATION_GELU_TANH:
-        activation_row_backward(TRI_ACTIVATION_GELU_TANH, gate, dx, dy, x, up, dup, n);
-        break;
-    case TRI_ACTIVATION_SILU:
-        activation_row_backward(TRI_ACTIVATION_SILU, gate, dx, dy, x, up, dup, n);
-        break;
-    case TRI_ACTIVATION_RELU:
-        activation_row_backward(TRI_ACTIVATION_RELU, gate, dx, dy, x, up, dup, n);
-        break;
-    case TRI_ACTIVATION_QUICK_GELU:
-        activation_row_backward(TRI_ACTIVATION_QUICK_GELU, gate, dx, dy, x, up, dup, n);
-        break;
-    case TRI_ACTIVATION_SQUARED_RELU:
-        activation_row_backward(TRI_ACTIVATION_SQUARED_RELU, gate, dx, dy, x, up, dup, n);
-        break;
-    case TRI_ACTIVATION_GEGLU:
-    case TRI_ACTIVATION_GEGLU_TANH:
-    case TRI_ACTIVATION_SWIGLU:
-    case TRI_ACTIVATION_REGLU:
-    case TRI_ACTIVATION_QUICK_GEGLU:
-    case TRI_ACTIVATION_SQUARED_REGLU:
-    case TRI_NUM_ACTIVATIONS:
-        break; /* no inner kind */
-    }
+    if (activation_is_cut(form))
+        activation_kinds_backward(kind, &gate, row, n);
+    else
+        activation_kinds_backward(kind, NULL, row, n);
 }
 
 static void activation_task(void *arg, int64_t task, int member)
@@ -228,9 +246,12 @@ static void activation_backward_task(void *arg, int64_t task, int member)
     for (int64_t r = piece.first_row; r < piece.end_row; r++) {
         float *dx = tri_rows_get(&t->y, r) + piece.first_column;
         const float *x = tri_rows_get(&t->x, r) + piece.first_column;
-        const float *dy = tri_rows_get(&t->dy, r) + piece.first_column;
-        activation_any_backward(t->form, dx, dy, x, is_gated ? x + t->cut.C : NULL,
-                                is_gated ? dx + t->cut.C : NULL, piece.count);
+        struct activation_grad row = {.dx = dx,
+                                      .dup = is_gated ? dx + t->cut.C : NULL,
+                                      .dy = tri_rows_get(&t->dy, r) + piece.first_column,
+                                      .x = x,
+                                      .up = is_gated ? x + t->cut.C : NULL};
+        activation_any_backward(t->form, &row, piece.count);
     }
 }
 
