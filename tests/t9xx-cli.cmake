@@ -2,6 +2,7 @@
 # The program: tests/cli has a folder per case (t910-cli.sh runs it), t9-make makes their inputs. A case
 # has the label quick unless its file 'labels' says otherwise.
 tri_test(t911-failures ROOMS train)
+tri_fuzz(request ROOMS train)
 
 if(TARGET trine)
   add_executable(t9-make t9-make.c)
@@ -22,7 +23,7 @@ if(TARGET trine)
                        TRINE=$<TARGET_FILE:trine> MAKE_INPUTS=$<TARGET_FILE:t9-make>
                        bash ${CMAKE_CURRENT_SOURCE_DIR}/t910-cli.sh ${case})
       tri_test_properties(t910-cli-${case} "${labels}")
-      if(labels MATCHES "mpi") # waits for lost ranks: not beside tests that take the cores
+      if(case MATCHES "^(killed|signals)-mpi$") # waits for lost ranks: not beside tests that take the cores
         set_tests_properties(t910-cli-${case} PROPERTIES RUN_SERIAL TRUE)
       endif()
     endif()
