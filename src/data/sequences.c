@@ -206,8 +206,7 @@ static tri_status add_line(struct line_reader *reader, const char *text, size_t 
     if (status == TRI_OK)
         status = check_length(reader, length);
     if (status == TRI_OK)
-        return sequences_append(reader->sequences, length, prompt, reader->err);
-    reader->sequences->tokens.num = start;
+        status = sequences_append(reader->sequences, length, prompt, reader->err);
     return status;
 }
 
