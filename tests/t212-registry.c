@@ -24,6 +24,21 @@ static void test_known(void **state)
     }
 }
 
+/* Nobody who asks for the fast kernels gets plain loops: all but ce_loss, a logarithm for each row, are other
+   functions. */
+static void test_fast_is_fast(void **state)
+{
+    (void)state;
+    const struct tri_kernels *fast = tri_kernels_cpu_fast(), *ref = tri_kernels_cpu_ref();
+    const void *const *a = (const void *const *)(const void *)fast;
+    const void *const *b = (const void *const *)(const void *)ref;
+    int num_plain = 0;
+    for (size_t e = 0; e < sizeof(*fast) / sizeof(*a); e++)
+        num_plain += a[e] == b[e];
+    assert_int_equal(num_plain, 1);
+    assert_true(fast->ce_loss == ref->ce_loss);
+}
+
 static void test_unknown(void **state)
 {
     (void)state;
@@ -39,6 +54,7 @@ static void test_unknown(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_known),
+                                       cmocka_unit_test(test_fast_is_fast),
                                        cmocka_unit_test(test_unknown)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
