@@ -42,6 +42,16 @@ without() { for key; do sed -i "/^  $key:/d" run.yaml; done; }
 # shape LINE...: adds lines to section shape.
 shape() { for line; do sed -i "s|^shape:|shape:\n  ${line//|/\\|}|" run.yaml; done; }
 
+# first NUM COMMAND...: only the first lines of what it prints to stderr.
+first() {
+    local num=$1 code
+    shift
+    "$@" 2>lines
+    code=$?
+    head -n "$num" lines >&2
+    return "$code"
+}
+
 make_good() {
     mkdir "$work/good" && cd "$work/good" || exit 1
     small_run
