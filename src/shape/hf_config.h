@@ -30,7 +30,8 @@ enum tri_hf_key_kind {
     TRI_HF_INVERSE_SQUARE, /* softmax_scale is 1 / sqrt of it */
     TRI_HF_TOKEN,          /* token id, null, or a list of ids of which the first is meant */
     TRI_HF_FIXED,          /* must have the value of default_json */
-    TRI_HF_NONE,           /* a key of the base that this family does not have */
+    TRI_HF_NULL, /* null in a new file, where the class's own value would mean something; else anything */
+    TRI_HF_NONE, /* a key of the base that this family does not have */
 };
 
 struct tri_hf_key {

@@ -215,6 +215,7 @@ static void reader_value(struct reader *reader, const struct tri_hf_key *key, co
     case TRI_HF_WINDOW_EVERY:
     case TRI_HF_LAYER_TYPES:
     case TRI_HF_ROPE_LAYERS:
+    case TRI_HF_NULL:
     case TRI_HF_NONE:
         break; /* at the end, when the number of layers is known */
     case TRI_HF_FIXED:
@@ -325,12 +326,19 @@ static void reader_others(struct reader *reader)
         if (other == TRI_HF_UNKNOWN)
             tri_error_note(reader->err, "%s: '%s' is not a key of family '%s'; kept, not used",
                            reader->name, key, reader->family->model_type);
-        if (strcmp(key, "pad_token_id") == 0 && !json_is_null(value))
-            tri_error_note(reader->err,
-                           "%s: 'pad_token_id' %s keeps that row of the embedding from being "
-                           "trained in transformers; here it is trained",
-                           reader->name, text);
     }
+}
+
+static void reader_note_padding(struct reader *reader)
+{
+    const json_t *value = json_object_get(reader->root, "pad_token_id");
+    char text[VALUE_TEXT];
+    tri_hf_json_text(value, text, sizeof(text));
+    if (value && !json_is_null(value))
+        tri_error_note(reader->err,
+                       "%s: 'pad_token_id' %s keeps that row of the embedding from being "
+                       "trained in transformers; here it is trained",
+                       reader->name, text);
 }
 
 static tri_status reader_finish(struct reader *reader)
@@ -387,6 +395,7 @@ tri_status tri_hf_read_object(const struct tri_hf_family *family, const json_t *
     reader_constants(&reader, family);
     reader_keys(&reader);
     reader_others(&reader);
+    reader_note_padding(&reader);
     tri_status status = reader_finish(&reader);
     if (status == TRI_OK)
         *config = reader.config;

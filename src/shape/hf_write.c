@@ -140,6 +140,8 @@ static json_t *write_key(const struct tri_hf_key *key, const struct tri_gpt_conf
         return write_rope_layers(config);
     case TRI_HF_INVERSE_SQUARE:
         return write_inverse_square(tri_softmax_scale(config));
+    case TRI_HF_NULL:
+        return json_null();
     case TRI_HF_FIXED:
         return json_loads(key->default_json, JSON_DECODE_ANY, NULL);
     case TRI_HF_ROPE_THETA:

@@ -24,6 +24,7 @@ static const struct tri_hf_key keys[] = {
     {"tie_word_embeddings", TRI_HF_NOT, "untie_embeddings_and_output_weights", "true"},
     {"bos_token_id", TRI_HF_TOKEN, "bos_token_id", "2"},
     {"eos_token_id", TRI_HF_TOKEN, "eos_token_id", "1"},
+    {"pad_token_id", TRI_HF_NULL, NULL, "null"},
     {"mlp_bias", TRI_HF_NONE, NULL, NULL},
 };
 

@@ -7,6 +7,7 @@ static const struct tri_hf_key keys[] = {
     {"rms_norm_eps", TRI_HF_FIELD, "layernorm_epsilon", "1e-5"},
     {"bos_token_id", TRI_HF_TOKEN, "bos_token_id", "null"},
     {"eos_token_id", TRI_HF_TOKEN, "eos_token_id", "50279"},
+    {"pad_token_id", TRI_HF_NULL, NULL, "null"},
     {"mlp_bias", TRI_HF_NONE, NULL, NULL},
 };
 

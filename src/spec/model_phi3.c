@@ -12,6 +12,7 @@ static const struct tri_hf_key keys[] = {
     {"sliding_window", TRI_HF_WINDOW, NULL, "null"},
     {"resid_pdrop", TRI_HF_FIELD, "hidden_dropout", "0.0"},
     {"eos_token_id", TRI_HF_TOKEN, "eos_token_id", "32000"},
+    {"pad_token_id", TRI_HF_NULL, NULL, "null"},
     {"attention_bias", TRI_HF_FIXED, NULL, "false"},
     {"mlp_bias", TRI_HF_NONE, NULL, NULL},
 };
