@@ -2,6 +2,7 @@
 # The program: tests/cli has a folder per case (t910-cli.sh runs it), t9-make makes their inputs. A case
 # has the label quick unless its file 'labels' says otherwise.
 tri_test(t911-failures ROOMS train)
+tri_fuzz(request ROOMS train)
 
 if(TARGET trine)
   add_executable(t9-make t9-make.c)
