@@ -197,7 +197,7 @@ static json_t *write_original(const struct tri_hf_family *family, const char *or
     json_t *root = original ? json_loads(original, 0, NULL) : NULL;
     const char *type = json_string_value(json_object_get(root, "model_type"));
     tri_error *unused = tri_error_create(); /* it was read before */
-    bool good = root && (!type || strcmp(type, family->model_type) == 0) &&
+    bool good = json_is_object(root) && (!type || strcmp(type, family->model_type) == 0) &&
                 tri_hf_read_object(family, root, "", unused, was) == TRI_OK;
     tri_error_destroy(&unused);
     if (good)
