@@ -86,8 +86,8 @@ static tri_status refuse_on_rank(void *arg, tri_world *world)
     return tri_error_status(refusal->err);
 }
 
-/* The first rank speaks for all. A launcher ends every process once one has gone, so none goes before the
-   first has spoken. */
+/* The first rank speaks for all. A launcher ends every process once one has gone, so none goes
+   before the first has spoken. */
 int tri_cli_refuse(const tri_error *err, const char *command)
 {
     struct refusal refusal = {.err = err, .command = command};

@@ -5,15 +5,16 @@
  * grid (placement/grid.h), nobody makes others. A group of size one is legal and costs nothing.
  *
  * Every operation is a begin/end pair, so that work can go on meanwhile; group.c has the blocking
- * forms. Operations on one group are begun in the same order by all of its members. Every end waits
- * at most the world's time limit; then it fails with TRI_COMM and names the rank, group and
- * operation that did not come, in every rank that is still alive.
+ * forms. Operations on one group are begun in the same order by all of its members; where members
+ * begin different ones, all ranks fail with TRI_COMM, which names both. Every end waits at most the
+ * world's time limit; then it fails with TRI_COMM and names the rank, group and operation that did
+ * not come, in every rank that is still alive.
  *
  * Floating sums run in rank order with partial sums in the wider of fp32 and the type, the same
  * bits in self, threads and mpi. comm/ reduces through the function handed to it at creation
  * (base/reduce.h; kernels/reduce.h has it) and knows no arithmetic of its own.
  *
- * Tags, request handles and staging never leave this folder.
+ * Tags and request handles never leave this folder. Staging is lent by whoever has planned it.
  */
 #pragma once
 
@@ -113,8 +114,8 @@ struct tri_group {
     size_t lent_bytes; /* of staging; the same on all members */
 };
 
-/* What the backends need, by the name of a communicator ("self", "threads", "mpi"; also of one that is
-   not in this build); NULL for another name. */
+/* What a backend needs, by the name of a communicator ("self", "threads", "mpi"; also of one that
+   is not in this build); NULL for another name. */
 tri_staging_fn *tri_comm_staging(const char *communicator);
 
 /* self: one rank, no messages. */

@@ -51,8 +51,8 @@ void tri_group_lend_staging(tri_group *group, void *memory, size_t bytes)
     group->ops->lend_staging(group, memory, bytes);
 }
 
-/* The largest of count, count / 2, ... elements whose staging has been lent; all members come to the
-   same. Without any lent it is count: the backend finds memory of its own. */
+/* The largest of count, count / 2, ... elements whose staging has been lent; all members come to
+   the same. Without any lent it is count: the backend finds memory of its own. */
 static int64_t piece_elements(const tri_group *group, int64_t count, enum tri_dtype dtype)
 {
     tri_staging_fn *staging = group->world->staging_bytes;

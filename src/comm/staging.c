@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Staging as a pure function of the operation, for every backend, with or without MPI in the build. */
+/* Staging as a pure function of the operation, for every backend, also those not in this build. */
 #include "comm/staging.h"
 
 #include "comm/comm.h"

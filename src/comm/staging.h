@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How mpi cuts an operation, and so how much staging it needs: shared by its phases and the plan. */
+/* How mpi cuts an operation, and so what staging it needs: shared by its phases and the plan. */
 #pragma once
 
 #include "base/comm_op.h"

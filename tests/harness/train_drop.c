@@ -14,7 +14,7 @@ static _Thread_local struct planted {
 static bool is_dropped(const tri_group *group, enum tri_comm_op op)
 {
     int ordinal = ++planted.num[op];
-    if (group->rank == 0)
+    if (group->world->rank == 0)
         planted.drop->num[op] = ordinal;
     bool counts = planted.drop->ordinal < 0 || planted.drop->ordinal == ordinal;
     return planted.drop->op == op && counts;

@@ -10,7 +10,7 @@
 struct train_drop {
     enum tri_comm_op op;
     int ordinal;               /* from 1; 0: only count; -1: every one */
-    int num[TRI_NUM_COMM_OPS]; /* out, by the group's first member: operations seen */
+    int num[TRI_NUM_COMM_OPS]; /* out, by rank 0: operations seen */
 };
 
 /* From now on group drops what drop says. One group per thread; call it from the rank's own thread. */

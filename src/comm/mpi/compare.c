@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Operations that differ among the members of a group. What an operation is goes into the tags of its
- * messages, so that messages of different operations never meet: nothing is summed that does not
- * belong together, at no cost; what was begun on the group before is part of it, so that a difference
- * that made nobody wait shows at the next operation. A rank that has waited for a while then sends what it began to those
- * it waits for. A rank that has begun something else in the same place knows both sides, and ends
- * the run with their names.
+ * Operations that differ among the members of a group. What an operation is, and what was begun on
+ * the group before, goes into the tags of its messages, so that messages of different operations
+ * never meet: nothing is summed that does not belong together, at no cost, and a difference that
+ * made nobody wait shows at the next operation. A rank that has waited for a while then sends what
+ * it began to those it waits for. A rank that has begun something else in the same place knows both
+ * sides, and ends the run with their names.
  */
 #include "comm/mpi/engine.h"
 
@@ -101,7 +101,7 @@ void tri_mpi_history_describe(const struct mpi_world *world, const struct mpi_re
         }
 }
 
-/* What this rank began in the place that other, another rank's, has on its side; NULL: nothing yet. */
+/* What this rank began in the place that other, of another rank, has on its side; NULL: nothing. */
 static const struct mpi_begun *history_find(const struct mpi_world *world,
                                             const struct mpi_begun *other, int other_rank)
 {

@@ -157,7 +157,7 @@ void tri_mpi_history_describe(const struct mpi_world *world, const struct mpi_re
                               struct mpi_control *message);
 /* Before a group of that name and ranks is made once more. */
 void tri_mpi_history_forget(struct mpi_world *world, unsigned group_id);
-/* True when this rank began something else where the sender of a compare did; text then names both. */
+/* True when this rank began something else where the sender of a compare did; text names both. */
 bool tri_mpi_compare(const struct mpi_world *world, const struct mpi_control *message, char *text,
                      size_t bytes);
 

@@ -16,8 +16,8 @@
 #include <string.h>
 #include <time.h>
 
-/* A rank that has waited this long asks whether the others began the same, and again whenever it has
-   waited twice as long. */
+/* A rank that has waited this long asks whether the others began the same, and again whenever it
+   has waited twice as long. */
 #define COMPARE_SECONDS 1.0
 
 static struct mpi_world *world_of(const tri_group *group)
