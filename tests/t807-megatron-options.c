@@ -104,6 +104,7 @@ static const char *const own_defaults[][2] = {
     {"num-query-groups", "1 in Megatron-LM, which looks at it with --group-query-attention only"},
     {"calculate-per-token-loss", "true here"},
     {"openai-gelu", "what Megatron-LM's fused GELU computes without it"},
+    {"no-query-key-layer-scaling", "an argument of old, from when it was on by default"},
     {"yarn-correction-range-round-to-int", "none in Megatron-LM, which takes that for true"},
 };
 
