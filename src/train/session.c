@@ -8,6 +8,7 @@
 #include "placement/layout.h"
 #include "placement/plan_check.h"
 #include "shape/check.h"
+#include "spec/family.h"
 #include "spec/model_spec.h"
 #include "spec/split.h"
 
@@ -133,6 +134,18 @@ static tri_status make_spec(const struct tri_run_config *config, const struct tr
     return status;
 }
 
+/* A family that was asked for must be able to say what is to be saved: better now than at the first save. */
+static tri_status check_save(const struct tri_run_config *config,
+                             const struct tri_gpt_config *shape, tri_error *err)
+{
+    if (!config->checkpoint.save[0] || !shape->family[0])
+        return TRI_OK; /* without a family saving is refused where the list of files is made */
+    char *text = NULL;
+    tri_status status = tri_gpt_config_write_hf(shape, "float32", NULL, err, &text);
+    free(text);
+    return status;
+}
+
 tri_status tri_run_plan(struct tri_run_config *config, const struct tri_hooks *hooks,
                         int world_size, bool forward_only, int64_t cache_length,
                         const struct tri_plan_comm *comm, tri_error *err,
@@ -153,7 +166,12 @@ tri_status tri_run_plan(struct tri_run_config *config, const struct tri_hooks *h
         check_placement(config, &request, err);
         return status;
     }
+    tri_status can_save = forward_only ? TRI_OK : check_save(config, &made->shape, err);
     status = tri_placement_plan(made, &config->placement, &request, err, placement);
+    if (status == TRI_OK && can_save != TRI_OK) {
+        tri_placement_destroy(placement);
+        status = can_save;
+    }
     if (status != TRI_OK) {
         tri_model_spec_destroy(&made);
         return status;
