@@ -240,6 +240,40 @@ static void test_hostile(void **state)
                   "'resid_pdrop' 0.1 and 'embd_pdrop' 0.2 differ");
 }
 
+/* What one family has and another has not. */
+static void test_of_one_family(void **state)
+{
+    (void)state;
+    check_refused("phi3",
+                  "{\"rope_scaling\":{\"type\":\"longrope\",\"short_factor\":[1.0],"
+                  "\"long_factor\":[2.0]}}",
+                  "'rope_type' \"longrope\" is not in this build for this family; default works");
+    check_refused("llama", "{\"rope_parameters\":{\"full_attention\":{\"rope_theta\":100.0}}}",
+                  "'rope_parameters.full_attention' {\"rope_theta\":100.0} is not in this build");
+    check_refused("gemma3_text", "{\"rope_parameters\":{\"rope_theta\":100.0}}",
+                  "are those of 'full_attention' and of 'sliding_attention'; leave the rest out");
+    check_refused("gemma3_text",
+                  "{\"rope_parameters\":{\"sliding_attention\":{\"rope_type\":\"linear\","
+                  "\"factor\":2.0}}}",
+                  "'rope_parameters.sliding_attention.rope_type' \"linear\" is not in this build");
+    check_refused("gemma3_text", "{\"sliding_window_pattern\":0}",
+                  "'sliding_window_pattern' is 0; it must be a number of layers, 1 or more");
+    check_refused("smollm3", "{\"no_rope_layer_interval\":0}",
+                  "'no_rope_layer_interval' is 0; it must be a whole number above 0");
+    check_refused("smollm3", "{\"no_rope_layers\":[1,0]}",
+                  "'no_rope_layers' is [1,0]; it must be null or a list of 0 and 1");
+    check_refused("gpt2", "{\"n_layer\":2,\"num_hidden_layers\":3}",
+                  "'n_layer' 2 and 'num_hidden_layers' 3 differ");
+    check_refused("gpt_neox", "{\"rope_theta\":5.0}",
+                  "'rotary_emb_base' 10000 and 'rope_theta' 5 differ");
+    check_refused("mistral", "{\"per_layer_config\":{\"1\":{\"hidden_act\":\"gelu\"}}}",
+                  "'per_layer_config' {\"1\":{\"hidden_act\":\"gelu\"}} changes what the model");
+    check_refused("llama",
+                  "{\"original_max_position_embeddings\":64,\"rope_scaling\":{\"rope_type\":"
+                  "\"yarn\",\"factor\":2.0,\"original_max_position_embeddings\":32}}",
+                  "'original_max_position_embeddings' is 64 outside and 32 inside the rotary");
+}
+
 static void test_files(void **state)
 {
     (void)state;
@@ -293,15 +327,11 @@ static void test_what_a_family_can_hold(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trips),
-        cmocka_unit_test(test_fields),
-        cmocka_unit_test(test_rotary_base),
-        cmocka_unit_test(test_rotary_kinds),
-        cmocka_unit_test(test_class_defaults),
-        cmocka_unit_test(test_other_keys),
-        cmocka_unit_test(test_hostile),
-        cmocka_unit_test(test_files),
-        cmocka_unit_test(test_what_a_family_can_hold),
+        cmocka_unit_test(test_round_trips),    cmocka_unit_test(test_fields),
+        cmocka_unit_test(test_rotary_base),    cmocka_unit_test(test_rotary_kinds),
+        cmocka_unit_test(test_class_defaults), cmocka_unit_test(test_other_keys),
+        cmocka_unit_test(test_hostile),        cmocka_unit_test(test_of_one_family),
+        cmocka_unit_test(test_files),          cmocka_unit_test(test_what_a_family_can_hold),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
