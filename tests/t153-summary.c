@@ -70,7 +70,8 @@ static void test_flops(void **state)
     world_plan(&world);
     struct tri_plan_summary summary;
     assert_int_equal(tri_plan_summarise(world.placement, world.err, &summary), TRI_OK);
-    double weights = 6 * 12.0 * 32 * 32 + 104.0 * 32; /* of matrix products; 101 tokens are padded */
+    double weights =
+        6 * 12.0 * 32 * 32 + 104.0 * 32; /* of matrix products; 101 tokens are padded */
     double expected = (6 * weights + 6.0 * 6 * 24 * 32) * 8 * 24;
     assert_true(fabs(summary.flops_per_step / expected - 1) < 1e-12);
     world_fini(&world);
