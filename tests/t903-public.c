@@ -216,6 +216,26 @@ static void launches_gather_their_records(void **state)
     assert_int_equal(tri_error_count(fixture->err), 0);
 }
 
+/* A report gets the messages instead of the record. */
+static char reported[200];
+
+static void keep_report(const tri_error *err)
+{
+    snprintf(reported, sizeof reported, "%d: %s", tri_error_count(err), tri_error_message(err, 0));
+}
+
+static void a_report_speaks(void **state)
+{
+    struct fixture *fixture = *state;
+    int failing = 1;
+    set(fixture, "ranks", "3");
+    assert_int_equal(tri_launch_config(complete(fixture), NULL, fail_on_one, &failing, keep_report,
+                                       fixture->err),
+                     TRI_NUMERIC);
+    assert_string_equal(reported, "1: rank 1: a cause of 42");
+    assert_int_equal(tri_error_count(fixture->err), 0);
+}
+
 /* What hooks saw; one rank of the last stage runs them. */
 struct seen {
     double last_loss;
@@ -447,6 +467,7 @@ int main(void)
         TEST(wrong_requests_are_named),
         TEST(tokens_outside_are_refused),
         TEST(launches_gather_their_records),
+        TEST(a_report_speaks),
         TEST(losses_of_hooks_hold),
         TEST(specs_of_hooks_hold),
         TEST(saved_models_are_used),
