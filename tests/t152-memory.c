@@ -192,6 +192,29 @@ static void test_staging_of_collectives(void **state)
     world_fini(&world);
 }
 
+/* One key/value head of 8 on two ranks: its rows of k and of v are summed over both. */
+static void test_staging_of_shared_heads(void **state)
+{
+    (void)state;
+    struct world world;
+    world_init(&world);
+    world.shape = shape_llama(7, 32, 4, 1, 48, 101);
+    world_grid(&world, 2, 1, 2);
+    world.request.comm = (struct tri_plan_comm){.staging = fake_staging};
+    world_plan(&world);
+    tri_arena *arena = tri_arena_create();
+    struct tri_rank_plan plan = world_rank(&world, 0, arena);
+    int heads = tri_rank_plan_row(&plan, "group shared_heads 2", "staging");
+    int all = tri_rank_plan_row(&plan, "group world", "staging");
+    assert_true(heads >= 0 && all >= 0);
+    assert_int_equal(plan.rows[heads].bytes,
+                     fake_staging(TRI_COMM_ALL_REDUCE, 2, 2 * 8 * 32, TRI_DTYPE_F32));
+    assert_int_equal(plan.rows[all].bytes,
+                     fake_staging(TRI_COMM_ALL_REDUCE, 4, 65536, TRI_DTYPE_F32));
+    tri_arena_destroy(&arena);
+    world_fini(&world);
+}
+
 /* Other backends behind one implementation need other scratch: the plan follows, and only there. */
 static size_t large_gemm(int64_t M, int64_t N, int64_t K, int team_size)
 {
@@ -237,6 +260,7 @@ int main(void)
         cmocka_unit_test(test_known_bytes),
         cmocka_unit_test(test_forward_only_is_smaller),
         cmocka_unit_test(test_staging_of_collectives),
+        cmocka_unit_test(test_staging_of_shared_heads),
         cmocka_unit_test(test_plan_follows_one_module),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
