@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fuzzes the safetensors header parser: the input is the first part of a file, whose length is that of the
- * input, or (first byte odd) far larger.
+ * Fuzzes the safetensors header parser: the input behind its first byte is the first part of a file, whose length
+ * is that of the input, or (first byte odd) far larger. Where the first byte has bit 1, the header is all of the
+ * input, whatever length it claims, and the claim's first two bytes say how many bytes of tensors follow: so
+ * longer and shorter headers are read too.
  */
 #include "checkpoint/safetensors.h"
 #include "replay.h"
@@ -21,6 +23,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (copy && arena && err) {
         memset(copy, 0, 8);
         memcpy(copy, data + 1, size - 1);
+        if (data[0] & 2 && head > 8) {
+            uint64_t length = (uint64_t)head - 8;
+            file_bytes = head + (uint8_t)copy[0] + 256 * (uint8_t)copy[1];
+            memcpy(copy, &length, 8);
+        }
         struct tri_safetensors file;
         tri_status status =
             tri_safetensors_parse("fuzz", copy, head, file_bytes, arena, err, &file);
