@@ -29,18 +29,18 @@ static bool is_preset(const struct tri_word *word, const char *value)
     return strcasecmp(word->preset, value) == 0;
 }
 
-/* Sets "a=1 b=2", or the one option called sets to the values; false when an option is missing. */
+/* Sets "a=1 b": a to 1, and b to the values; false when an option is missing. */
 static bool apply_sets(tri_explanation *out, struct tri_explain_field *field, const char *sets,
                        const char *const *values, int num)
 {
-    if (!strchr(sets, '='))
-        return tri_explain_set_list(out, field, sets, values, num);
     while (*sets) {
         char option[128], value[64];
-        int length = (int)strcspn(sets, " "), name = (int)strcspn(sets, "=");
+        int length = (int)strcspn(sets, " "), name = (int)strcspn(sets, "= ");
+        bool is_constant = name < length;
         snprintf(option, sizeof option, "%.*s", name, sets);
-        snprintf(value, sizeof value, "%.*s", length - name - 1, sets + name + 1);
-        if (!tri_explain_set(out, field, option, value))
+        snprintf(value, sizeof value, "%.*s", is_constant ? length - name - 1 : 0, sets + name + 1);
+        if (!(is_constant ? tri_explain_set(out, field, option, value)
+                          : tri_explain_set_list(out, field, option, values, num)))
             return false;
         sets += length + strspn(sets + length, " ");
     }
@@ -114,7 +114,7 @@ void tri_explain_unknown(tri_explanation *out, const struct tri_vocabulary *voca
                tri_word_nearest(vocabulary, name, nearest, sizeof nearest)) {
         field->why = tri_explain_format(out, "did you mean '%s%s'?", prefix, nearest);
     } else {
-        field->why = "no word of its kind of file";
+        field->why = vocabulary->unknown;
     }
 }
 

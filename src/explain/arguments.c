@@ -45,6 +45,28 @@ static const char *without_sums(tri_explanation *out, const char *word)
     return written ? written : word;
 }
 
+/* "220_000_000", as Python writes whole numbers: "220000000"; any other word as it is. */
+static const char *without_underscores(tri_explanation *out, const char *word)
+{
+    char digits[32];
+    size_t used = 0, length = strlen(word);
+    bool is_number =
+        strchr(word, '_') && length < sizeof digits && word[strspn(word, "0123456789_")] == '\0';
+    bool is_python = is_number && word[0] != '_' && word[length - 1] != '_' && !strstr(word, "__");
+    for (const char *c = word; is_python && *c; c++) {
+        if (*c != '_')
+            digits[used++] = *c;
+    }
+    const char *bare = is_python ? tri_arena_format(out->arena, "%.*s", (int)used, digits) : NULL;
+    return bare ? bare : word;
+}
+
+/* A value as the script's program would read it. */
+static const char *plain_value(tri_explanation *out, const char *word)
+{
+    return without_underscores(out, without_sums(out, without_quotes(out, word)));
+}
+
 /* A value that only the script's surroundings know. */
 static bool has_placeholder(const char *const *values, int num)
 {
@@ -82,7 +104,7 @@ static void explain_argument(struct tri_megatron_rules *rules, const char *word,
     if (tri_explain_word(out, &found, word, values, taken, &field))
         tri_megatron_note(rules, name, field, values, taken);
     else
-        tri_megatron_see(rules, name);
+        tri_megatron_see(rules, name, values, taken);
     bool is_open = taken > 0 && has_placeholder(values, taken);
     if (is_open && (field->answer == TRI_UNDERSTOOD || field->answer == TRI_REFUSED)) {
         field->answer = TRI_DIFFERS;
@@ -109,16 +131,34 @@ static void explain_words(struct tri_megatron_rules *rules, const struct tri_she
         }
         const char *equals = strchr(word, '=');
         if (equals) {
-            values[num++] = without_sums(out, without_quotes(out, equals + 1));
+            values[num++] = plain_value(out, equals + 1);
             word = tri_explain_format(out, "%.*s", (int)(equals - word), word);
         }
         while (next < words->num && !is_flag(words->words[next])) {
-            const char *value = without_sums(out, without_quotes(out, words->words[next++]));
+            const char *value = plain_value(out, words->words[next++]);
             if (num < MAX_VALUES)
                 values[num++] = value;
         }
         explain_argument(rules, word, values, num);
     }
+}
+
+/* Says above all words that the script starts another program than pretrain_gpt.py. */
+static void note_program(tri_explanation *out, const char *program)
+{
+    const char *what = program ? tri_megatron_program(program) : NULL;
+    if (!what)
+        return;
+    bool is_open = has_placeholder(&program, 1);
+    out->sources[out->num_sources - 1].note =
+        is_open ? tri_explain_format(out,
+                                     "starts '%.100s', a program known only where the script runs; "
+                                     "its arguments are read as pretrain_gpt.py's",
+                                     program)
+                : tri_explain_format(out,
+                                     "starts '%.100s', not pretrain_gpt.py%s%s; its arguments are "
+                                     "read as pretrain_gpt.py's",
+                                     program, what[0] ? ": " : "", what);
 }
 
 static tri_status read_megatron(struct tri_explain_input *input)
@@ -131,8 +171,10 @@ static tri_status read_megatron(struct tri_explain_input *input)
             "%s: no arguments found; give a script that starts pretrain_gpt.py, or "
             "words that begin with '--'",
             input->path);
-    struct tri_megatron_rules rules = {.out = input->out};
-    tri_megatron_launcher(&rules, &result.launcher);
+    note_program(input->out, result.program);
+    struct tri_megatron_rules rules = {.out = input->out, .program = result.program};
+    tri_launcher_read(&rules.launcher, &result.launcher);
+    tri_megatron_ranks(&rules);
     explain_words(&rules, &result.arguments);
     tri_megatron_finish(&rules);
     return TRI_OK;

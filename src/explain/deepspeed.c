@@ -117,6 +117,7 @@ static const struct tri_word_list lists[] = {
 static const struct tri_word_list *const list_pointers[] = {
     &lists[0], &lists[1], &lists[2], &lists[3], &lists[4], &lists[5], NULL};
 static const struct tri_vocabulary words = {.title = "a DeepSpeed configuration",
+                                            .unknown = "DeepSpeed has no such key",
                                             .lists = list_pointers};
 
 static void refuse(struct tri_explain_field *field, const char *why)
@@ -126,10 +127,8 @@ static void refuse(struct tri_explain_field *field, const char *why)
     field->why = why;
 }
 
-static void explain_stage(tri_explanation *out, struct tri_explain_field *field,
-                          const json_t *value)
+void tri_explain_zero_stage(tri_explanation *out, struct tri_explain_field *field, int64_t stage)
 {
-    int stage = json_is_integer(value) ? (int)json_integer_value(value) : -1;
     if (stage < 0 || stage > 3) {
         refuse(field, "it must be 0, 1, 2 or 3");
         return;
@@ -185,7 +184,7 @@ static void explain_left(tri_explanation *out, struct tri_explain_field *field, 
 {
     const char *text = json_string_value(value);
     if (strcmp(name, "zero_optimization.stage") == 0)
-        explain_stage(out, field, value);
+        tri_explain_zero_stage(out, field, json_is_integer(value) ? json_integer_value(value) : -1);
     else if (strcmp(name, "optimizer.params.betas") == 0)
         explain_betas(out, field, value);
     else if (!text)

@@ -145,6 +145,7 @@ static tri_status add_source(tri_explanation *out, const char *path, const char 
     out->sources[out->num_sources++] =
         (struct tri_explain_source){.path = tri_explain_format(out, "%s", path),
                                     .title = title,
+                                    .note = "",
                                     .first_field = out->num_fields};
     return TRI_OK;
 }

@@ -8,13 +8,24 @@
 #include <string.h>
 
 static const struct tri_word_list *const lists[] = {
-    &tri_megatron_shape,   &tri_megatron_spec,  &tri_megatron_placement,
-    &tri_megatron_train,   &tri_megatron_data,  &tri_megatron_checkpoint,
-    &tri_megatron_logging, &tri_megatron_other, NULL,
+    &tri_megatron_shape,       &tri_megatron_spec,
+    &tri_megatron_placement,   &tri_megatron_train,
+    &tri_megatron_data,        &tri_megatron_checkpoint,
+    &tri_megatron_logging,     &tri_megatron_other,
+    &tri_megatron_past[0],     &tri_megatron_past[1],
+    &tri_megatron_past[2],     &tri_megatron_past[3],
+    &tri_megatron_past[4],     &tri_megatron_past[5],
+    &tri_megatron_past[6],     &tri_megatron_past[7],
+    &tri_megatron_forks[0],    &tri_megatron_forks[1],
+    &tri_megatron_forks[2],    &tri_megatron_forks[3],
+    &tri_megatron_forks[4],    &tri_megatron_forks[5],
+    &tri_megatron_forks[6],    &tri_megatron_programs[0],
+    &tri_megatron_programs[1], NULL,
 };
 
 const struct tri_vocabulary tri_megatron_words = {
     .title = "a Megatron-LM argument list",
+    .unknown = "pretrain_gpt.py has never taken this argument",
     .lists = lists,
 };
 

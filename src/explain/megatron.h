@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Every argument of Megatron-LM's pretrain_gpt.py by name. One list per question; a name and its default are
- * Megatron-LM's, every sentence is about trine.
+ * Every argument of Megatron-LM's pretrain_gpt.py by name: today's, one list per question; those that it took once,
+ * those of programs derived from it, and those of the programs beside it. A name and its default are Megatron-LM's,
+ * every sentence is about trine.
  */
 #pragma once
 
@@ -11,8 +12,15 @@ extern const struct tri_word_list tri_megatron_shape, tri_megatron_spec, tri_meg
 extern const struct tri_word_list tri_megatron_train, tri_megatron_data, tri_megatron_checkpoint;
 extern const struct tri_word_list tri_megatron_logging, tri_megatron_other;
 
+extern const struct tri_word_list tri_megatron_past[TRI_NUM_SECTIONS];
+extern const struct tri_word_list tri_megatron_forks[TRI_NUM_SECTIONS - 1];
+extern const struct tri_word_list tri_megatron_programs[2];
+
 extern const struct tri_vocabulary tri_megatron_words;
 
 /* Why trine has no option called name ("num_experts", "--num-experts") although Megatron-LM has: a sentence;
    NULL when it is no argument of Megatron-LM's either. */
 const char *tri_megatron_why(const char *name);
+
+/* What a Python script of that name is for, "" when that is not known; NULL when it is pretrain_gpt.py. */
+const char *tri_megatron_program(const char *script);

@@ -3,7 +3,6 @@
 #include "explain/megatron.h"
 #include "explain/word_rows.h"
 
-static const char old_why[] = "an argument that Megatron-LM itself no longer takes";
 static const char serving_why[] = "serving; trine generates with 'trine generate'";
 static const char bert_why[] = "BERT and T5 models; trine trains GPT models";
 static const char faults_why[] = "made-up faults for tests of Megatron-LM itself";
@@ -16,8 +15,6 @@ static const char distill_why[] = "distillation from saved logits is not built y
 static const char modelopt_why[] = "NVIDIA's Model Optimizer; not a question of pre-training";
 
 static const struct tri_word words[] = {
-    FLAG("enable-cuda-graph", TRI_REFUSED, NULL, old_why),
-    FLAG("external-cuda-graph", TRI_REFUSED, NULL, old_why),
     VALUE("inference-cuda-graph-scope", NULL, TRI_REFUSED, NULL, serving_why),
     FLAG("flash-decode", TRI_REFUSED, NULL, serving_why),
     VALUE("symmetric-ar-type", NULL, TRI_REFUSED, NULL, serving_why),
@@ -29,11 +26,8 @@ static const struct tri_word words[] = {
     VALUE("inference-moe-token-dispatcher-type", "nvls", TRI_REFUSED, NULL, serving_why),
     VALUE("encoder-num-layers", NULL, TRI_REFUSED, NULL, bert_why),
     VALUE("decoder-num-layers", NULL, TRI_REFUSED, NULL, bert_why),
-    VALUE("onnx-safe", NULL, TRI_REFUSED, NULL, old_why),
     NEGATED("bert-no-binary-head", TRI_REFUSED, NULL, bert_why),
     VALUE("gpu-sniff-test-interval", NULL, TRI_NO_EFFECT, NULL, faults_why),
-    VALUE("batch-size", NULL, TRI_REFUSED, NULL, old_why),
-    FLAG("checkpoint-activations", TRI_REFUSED, NULL, old_why),
     FLAG("perform-rl-step", TRI_REFUSED, NULL, rl_why),
     VALUE("rl-prompts-per-eval", "32", TRI_REFUSED, NULL, rl_why),
     VALUE("grpo-prompts-per-step", "32", TRI_REFUSED, NULL, rl_why),
@@ -80,12 +74,6 @@ static const struct tri_word words[] = {
     FLAG("rl-profile", TRI_REFUSED, NULL, rl_why),
     VALUE("rl-profile-dir", NULL, TRI_REFUSED, NULL, rl_why),
     LIST("rl-inference-parsers", NULL, TRI_REFUSED, NULL, rl_why),
-    VALUE("warmup", NULL, TRI_REFUSED, NULL, old_why),
-    FLAG("use-dist-ckpt", TRI_REFUSED, NULL, old_why),
-    VALUE("dist-ckpt-format", NULL, TRI_REFUSED, NULL, old_why),
-    FLAG("ckpt-fully-parallel-save", TRI_REFUSED, NULL, old_why),
-    FLAG("lazy-mpu-init", TRI_REFUSED, NULL, old_why),
-    VALUE("model-parallel-size", NULL, TRI_REFUSED, NULL, old_why),
     VALUE("encoder-seq-length", NULL, TRI_REFUSED, NULL, bert_why),
     VALUE("decoder-seq-length", NULL, TRI_REFUSED, NULL, bert_why),
     VALUE("mask-prob", "0.15", TRI_REFUSED, NULL, bert_why),
@@ -220,7 +208,6 @@ static const struct tri_word words[] = {
     VALUE("ft-num-warmup-iters", "5", TRI_NO_EFFECT, NULL, restart_why),
     VALUE("error-injection-rate", "0", TRI_NO_EFFECT, NULL, faults_why),
     VALUE("error-injection-type", "transient_error", TRI_NO_EFFECT, NULL, faults_why),
-    FLAG("disable-msc", TRI_REFUSED, NULL, old_why),
     VALUE("fault-injector-ranks", NULL, TRI_NO_EFFECT, NULL, faults_why),
     VALUE("fault-injector-num-ranks", NULL, TRI_NO_EFFECT, NULL, faults_why),
     VALUE("fault-injector-fault-types", NULL, TRI_NO_EFFECT, NULL, faults_why),

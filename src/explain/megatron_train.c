@@ -32,6 +32,8 @@ static const struct tri_word words[] = {
     FLAG("first-last-layers-bf16", TRI_LATER, NULL, fp8_why),
     VALUE("num-layers-at-start-in-bf16", "1", TRI_LATER, NULL, fp8_why),
     VALUE("num-layers-at-end-in-bf16", "1", TRI_LATER, NULL, fp8_why),
+    VALUE("kitchen-config-file", NULL, TRI_LATER, NULL, low_why),
+    VALUE("kitchen-recipe-number", NULL, TRI_LATER, NULL, low_why),
     VALUE("fp4-format", NULL, TRI_LATER, NULL, fp4_why),
     VALUE("fp4-recipe", "nvfp4", TRI_LATER, NULL, fp4_why),
     VALUE("fp4-quantizer-factory", NULL, TRI_LATER, NULL, fp4_why),

@@ -44,6 +44,8 @@ void tri_explanation_print(FILE *out, const tri_explanation *explanation)
     for (int s = 0; s < explanation->num_sources; s++) {
         const struct tri_explain_source *source = &explanation->sources[s];
         fprintf(out, "%s%s: %s\n", s ? "\n" : "", source->path, source->title);
+        if (source->note[0])
+            fprintf(out, "  %s\n", source->note);
         for (int section = 0; section < TRI_NUM_SECTIONS; section++)
             print_section(out, explanation, (enum tri_section)section, source->first_field,
                           last_field(explanation, s));
@@ -82,8 +84,9 @@ static json_t *source_json(const tri_explanation *explanation, int s)
     json_t *fields = json_array();
     for (int i = explanation->sources[s].first_field; i < last_field(explanation, s); i++)
         json_array_append_new(fields, field_json(&explanation->fields[i]));
-    return json_pack("{s:s, s:s, s:o}", "file", explanation->sources[s].path, "kind",
-                     explanation->sources[s].title, "fields", fields);
+    const struct tri_explain_source *source = &explanation->sources[s];
+    return json_pack("{s:s, s:s, s:s, s:o}", "file", source->path, "kind", source->title, "note",
+                     source->note, "fields", fields);
 }
 
 tri_status tri_explanation_print_json(FILE *out, const tri_explanation *explanation, tri_error *err)
@@ -111,6 +114,11 @@ void tri_explanation_print_run_file(FILE *out, const tri_explanation *explanatio
     for (int s = 0; s < explanation->num_sources; s++)
         fprintf(out, "%s %s", s ? "," : "", explanation->sources[s].path);
     fprintf(out, ". What is not said has its default.\n");
+    for (int s = 0; s < explanation->num_sources; s++) {
+        const struct tri_explain_source *source = &explanation->sources[s];
+        if (source->note[0])
+            fprintf(out, "# %s %s\n", source->path, source->note);
+    }
     tri_option_print_file(out, explanation->bindings, explanation->num_bindings, true);
     bool has_heading = false;
     for (int i = 0; i < explanation->num_fields; i++) {

@@ -10,6 +10,7 @@
 /* One file of an explanation: its fields are those up to the next file's first. */
 struct tri_explain_source {
     const char *path, *title;
+    const char *note; /* what there is to know before its words; "" */
     int first_field;
 };
 
@@ -62,6 +63,9 @@ bool tri_explain_set_list(tri_explanation *out, struct tri_explain_field *field,
 const char *tri_explain_get(tri_explanation *out, const char *option);
 /* Forgets that option was set. */
 void tri_explain_unset(tri_explanation *out, const char *option);
+
+/* DeepSpeed's stage of ZeRO, 0 to 3. */
+void tri_explain_zero_stage(tri_explanation *out, struct tri_explain_field *field, int64_t stage);
 
 /* Adds the field of a word with its values (num is 0 for a flag) and does what the word's row says. A word whose
    sets is "=" is left to the caller: true is returned, with the field in *field. */

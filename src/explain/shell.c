@@ -29,7 +29,7 @@ struct reader {
     int num_blocks;
     struct tri_shell_words plain; /* commands that begin with "--" */
     struct tri_shell_result best;
-    int best_rank; /* of the command in best: 2 for pretrain*.py, 1 for another script */
+    int best_rank; /* of the command in best, as tri_shell_find_program gives it */
     bool was_plain;
 };
 
@@ -73,6 +73,18 @@ static void expand_array(struct reader *reader, struct tri_shell_raw inside,
     reader->lexer.next = after;
 }
 
+/* The words as one text. */
+static const char *join(struct tri_shell *shell, const struct tri_shell_words *words)
+{
+    const char *joined = "";
+    for (int i = 0; i < words->num && strlen(joined) < shell->budget; i++) {
+        joined = tri_arena_format(shell->arena, "%s%s%s", joined, i ? " " : "", words->words[i]);
+        joined = joined ? joined : "";
+        shell->budget -= strlen(joined) < shell->budget ? strlen(joined) : shell->budget;
+    }
+    return joined;
+}
+
 static void assign(struct reader *reader, struct tri_shell_raw piece, size_t length)
 {
     struct tri_shell *shell = &reader->shell;
@@ -88,25 +100,12 @@ static void assign(struct reader *reader, struct tri_shell_raw piece, size_t len
     } else {
         /* One text: what falls into words here is joined again. */
         tri_shell_expand(shell, value, &words);
-        const char *joined = "";
-        for (int i = 0; i < words.num && strlen(joined) < shell->budget; i++) {
-            joined = tri_arena_format(shell->arena, "%s%s%s", joined, i ? " " : "", words.words[i]);
-            joined = joined ? joined : "";
-            shell->budget -= strlen(joined) < shell->budget ? strlen(joined) : shell->budget;
-        }
+        const char *joined = join(shell, &words);
         tri_shell_push(shell, &items, joined, strlen(joined));
     }
-    struct tri_shell_variable *variable = tri_shell_find(shell, piece.start, length);
-    if (!variable) {
-        variable = tri_arena_alloc(shell->arena, sizeof *variable);
-        if (!variable)
-            return;
-        variable->name = tri_arena_format(shell->arena, "%.*s", (int)length, piece.start);
-        if (!variable->name)
-            return;
-        variable->next = shell->variables;
-        shell->variables = variable;
-    }
+    struct tri_shell_variable *variable = tri_shell_declare(shell, piece.start, length);
+    if (!variable)
+        return;
     if (!adds) {
         variable->items = items;
         return;
@@ -125,12 +124,6 @@ static void assign(struct reader *reader, struct tri_shell_raw piece, size_t len
         tri_shell_push(shell, &variable->items, items.words[i], strlen(items.words[i]));
 }
 
-static bool ends_with(const char *word, const char *end)
-{
-    size_t length = strlen(word), tail = strlen(end);
-    return length >= tail && strcmp(word + length - tail, end) == 0;
-}
-
 static void take_words(struct tri_shell *shell, struct tri_shell_words *to,
                        const struct tri_shell_words *from, int first, int last)
 {
@@ -141,27 +134,26 @@ static void take_words(struct tri_shell *shell, struct tri_shell_words *to,
 
 static void run_text(struct reader *reader, const char *text);
 
-/* A command with a Python script in it, or one that is nothing but arguments. */
+/* A command with a program in it, or one that is nothing but arguments. */
 static void note_command(struct reader *reader, const struct tri_shell_words *words)
 {
     bool is_plain = words->num > 0 && (strncmp(words->words[0], "--", 2) == 0 || reader->was_plain);
     for (int i = 0; i < words->num; i++) {
-        const char *word = words->words[i], *slash = strrchr(word, '/');
-        const char *base = slash ? slash + 1 : word;
+        const char *word = words->words[i];
         bool is_command = strstr(word, ".py ") && strstr(word, " --");
         if (is_command && reader->shell.depth < TRI_SHELL_MAX_DEPTH)
             run_text(reader, word);
-        if (!ends_with(word, ".py"))
-            continue;
-        int rank = strncmp(base, "pretrain", 8) == 0 ? 2 : 1;
-        bool has_arguments = i + 1 < words->num;
-        if (!has_arguments || rank < reader->best_rank)
-            continue;
-        reader->best_rank = rank;
-        take_words(&reader->shell, &reader->best.launcher, words, 0, i);
-        take_words(&reader->shell, &reader->best.arguments, words, i + 1, words->num);
-        return;
     }
+    const char *program;
+    int rank, at = tri_shell_find_program(words, &program, &rank);
+    if (at >= 0 && rank >= reader->best_rank) {
+        reader->best_rank = rank;
+        reader->best.program = program;
+        take_words(&reader->shell, &reader->best.launcher, words, 0, at);
+        take_words(&reader->shell, &reader->best.arguments, words, at + 1, words->num);
+    }
+    if (at >= 0)
+        return;
     reader->was_plain = is_plain;
     for (int i = 0; is_plain && i < words->num; i++)
         tri_shell_push(&reader->shell, &reader->plain, words->words[i], strlen(words->words[i]));
@@ -186,9 +178,13 @@ static void run_simple(struct reader *reader, struct tri_shell_raw *pieces, int 
     if (first > 0)
         return;
     struct tri_shell_words words = {0};
-    for (int i = assigned; i < num; i++)
+    bool is_eval = tri_shell_raw_is(pieces[assigned], "eval");
+    for (int i = assigned + is_eval; i < num; i++)
         tri_shell_expand(&reader->shell, pieces[i], &words);
-    note_command(reader, &words);
+    if (!is_eval)
+        note_command(reader, &words);
+    else if (reader->shell.depth < TRI_SHELL_MAX_DEPTH)
+        run_text(reader, join(&reader->shell, &words));
 }
 
 static void open_block(struct reader *reader, bool is_case)
@@ -283,8 +279,7 @@ static int run_keyword(struct reader *reader, struct tri_shell_command *command,
     } else if (!tri_shell_raw_is(word, "do") && !tri_shell_raw_is(word, "done") &&
                !tri_shell_raw_is(word, "{") && !tri_shell_raw_is(word, "}") &&
                !tri_shell_raw_is(word, "while") && !tri_shell_raw_is(word, "until") &&
-               !tri_shell_raw_is(word, "time") && !tri_shell_raw_is(word, "exec") &&
-               !tri_shell_raw_is(word, "eval")) {
+               !tri_shell_raw_is(word, "time") && !tri_shell_raw_is(word, "exec")) {
         return 0;
     }
     return 1;
@@ -353,6 +348,28 @@ static void take_variables(struct reader *reader)
     }
 }
 
+/* What no word ends at is a blank again. */
+static void restore_blanks(struct tri_shell_words *words)
+{
+    for (int i = 0; i < words->num; i++) {
+        char *word = (char *)words->words[i];
+        while ((word = strchr(word, TRI_SHELL_BLANK)))
+            *word = ' ';
+    }
+}
+
+/* What Slurm was asked for stands before the launcher's own words, which say it again where they differ. */
+static void finish_launcher(struct reader *reader, const struct tri_shell_words *slurm)
+{
+    struct tri_shell_words all = *slurm;
+    const struct tri_shell_words *launcher = &reader->best.launcher;
+    for (int i = 0; i < launcher->num; i++)
+        tri_shell_push(&reader->shell, &all, launcher->words[i], strlen(launcher->words[i]));
+    reader->best.launcher = all;
+    restore_blanks(&reader->best.launcher);
+    restore_blanks(&reader->best.arguments);
+}
+
 tri_status tri_shell_read(const char *text, const char *name, tri_arena *arena, tri_error *err,
                           struct tri_shell_result *result)
 {
@@ -360,11 +377,14 @@ tri_status tri_shell_read(const char *text, const char *name, tri_arena *arena, 
     TRI_CHECK(reader, err, TRI_NOMEM, "out of memory while '%s' was read", name);
     reader->shell = (struct tri_shell){.arena = arena, .budget = LARGEST};
     reader->lexer = (struct tri_shell_lexer){.shell = &reader->shell};
+    struct tri_shell_words slurm = {0};
+    tri_shell_read_slurm(&reader->shell, text, &slurm);
     run_text(reader, text);
     if (reader->best_rank == 0 && reader->plain.num > 0)
         reader->best.arguments = reader->plain;
     else if (reader->best_rank == 0)
         take_variables(reader);
+    finish_launcher(reader, &slurm);
     if (reader->shell.is_over)
         return tri_error_add(
             err, TRI_INVALID,

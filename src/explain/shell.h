@@ -17,6 +17,8 @@ struct tri_shell_words {
 struct tri_shell_result {
     struct tri_shell_words arguments; /* behind the script's name */
     struct tri_shell_words launcher;  /* in front of it: "torchrun --nproc_per_node 8" */
+    const char *
+        program; /* the script's name without folders, or a module's; NULL: only words were found */
 };
 
 /* Everything lives in arena. An argument list that is longer than any real one is a problem in err; name

@@ -55,6 +55,22 @@ struct tri_shell_variable *tri_shell_find(const struct tri_shell *shell, const c
     return variable;
 }
 
+struct tri_shell_variable *tri_shell_declare(struct tri_shell *shell, const char *name,
+                                             size_t length)
+{
+    struct tri_shell_variable *variable = tri_shell_find(shell, name, length);
+    if (variable)
+        return variable;
+    variable = tri_arena_alloc(shell->arena, sizeof *variable);
+    const char *copy = tri_arena_format(shell->arena, "%.*s", (int)length, name);
+    if (!variable || !copy)
+        return NULL;
+    variable->name = copy;
+    variable->next = shell->variables;
+    shell->variables = variable;
+    return variable;
+}
+
 static const char *skip_piece(const char *text, int depth);
 
 /* Behind the closing letter of a bracket that begins at text. */
@@ -173,11 +189,12 @@ static size_t name_length(const char *text)
     return length;
 }
 
-/* What nobody here knows stays as it is written. */
+/* What nobody here knows stays as it is written, in one word. */
 static void add_unknown(struct expansion *made, const char *start, const char *end)
 {
-    if (!made->shell->empties_unset)
-        add_bytes(made, start, (size_t)(end - start));
+    static const char blank = TRI_SHELL_BLANK;
+    for (const char *c = start; c < end && !made->shell->empties_unset; c++)
+        add_bytes(made, isspace((unsigned char)*c) ? &blank : c, 1);
 }
 
 /* The words of a default have fallen apart already; inside quotes they are one. */

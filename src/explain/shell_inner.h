@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #define TRI_SHELL_MAX_DEPTH 16
+#define TRI_SHELL_BLANK     '\x01' /* a blank inside what nobody here knows: no word ends there */
 
 /* A piece of the script, quotes and all. */
 struct tri_shell_raw {
@@ -37,6 +38,14 @@ void tri_shell_push(struct tri_shell *shell, struct tri_shell_words *words, cons
 /* NULL when nobody has set it. */
 struct tri_shell_variable *tri_shell_find(const struct tri_shell *shell, const char *name,
                                           size_t length);
+/* The same, made without items where nobody has; NULL when out of memory. */
+struct tri_shell_variable *tri_shell_declare(struct tri_shell *shell, const char *name,
+                                             size_t length);
+/* Sets the variables that Slurm derives from the text's "#SBATCH" lines, and appends their words to words. */
+void tri_shell_read_slurm(struct tri_shell *shell, const char *text, struct tri_shell_words *words);
+/* The word that names the program which gets the words behind it, and its rank: 3 for pretrain*.py, 2 for another
+   script or module, 1 for one whose name is not known here. -1 when there is none. */
+int tri_shell_find_program(const struct tri_shell_words *words, const char **program, int *rank);
 /* The first byte behind the "(...)", "{...}", "`...`", quoted or plain piece that begins at text. */
 const char *tri_shell_skip(const char *text);
 /* The words that raw becomes. */

@@ -100,8 +100,8 @@ static const struct tri_word_list lists[] = {
 };
 static const struct tri_word_list *const list_pointers[] = {
     &lists[0], &lists[1], &lists[2], &lists[3], &lists[4], &lists[5], &lists[6], NULL};
-static const struct tri_vocabulary words = {.title = "a vLLM configuration",
-                                            .lists = list_pointers};
+static const struct tri_vocabulary words = {
+    .title = "a vLLM configuration", .unknown = "vLLM has no such key", .lists = list_pointers};
 
 static bool is_there(tri_explanation *out, const char *folder, const char *file)
 {

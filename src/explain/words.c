@@ -90,7 +90,7 @@ bool tri_word_nearest(const struct tri_vocabulary *vocabulary, const char *name,
     int best = tri_option_near(name) + 1; /* a difference in length is that many edits */
     bool is_found = false;
     for (const struct tri_word_list *const *list = vocabulary->lists; *list; list++) {
-        for (int i = 0; i < (*list)->num; i++) {
+        for (int i = 0; i < (*list)->num && !(*list)->is_never_guessed; i++) {
             const char *names = (*list)->words[i].names, *spelling;
             size_t length;
             char known[64];

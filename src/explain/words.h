@@ -49,7 +49,8 @@ struct tri_word {
     enum tri_answer answer;
     const char *
         preset; /* the other program's default; NULL: none. A refused word with this value is fine */
-    /* NULL; "option": gets the value; "option=value option=value": constants; "=": a rule of the reader. When
+    /* NULL; "option": gets the value; "option=value option=value": constants,
+       and an option without '=' gets the value; "=": a rule of the reader. When
        trine has no such option, the answer is TRI_LATER. */
     const char *sets;
     const char *why; /* why it differs, is refused, or is not there yet; may be NULL */
@@ -59,10 +60,12 @@ struct tri_word_list {
     enum tri_section section;
     const struct tri_word *words;
     int num;
+    bool is_never_guessed; /* nobody who misspells a word means one of these */
 };
 
 struct tri_vocabulary {
     const char *title;                        /* "a Megatron-LM argument list" */
+    const char *unknown;                      /* why a word that is not here is unknown */
     const struct tri_word_list *const *lists; /* NULL-ended */
 };
 
