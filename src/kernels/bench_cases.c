@@ -189,6 +189,23 @@ static void elements_sizes(const int64_t *d, int64_t *size)
     size[3] = d[1];
 }
 
+/* gate: R C; buffers y, x, gate, dx, dgate, dy */
+static void gate_sizes(const int64_t *d, int64_t *size)
+{
+    for (int i = 0; i < 6; i++)
+        size[i] = d[0] * d[1];
+}
+
+static void gate_run(const struct tri_kernels *k, struct bench_run *r)
+{
+    k->gate(r->queue, rows(r, 0), rows(r, 1), rows(r, 2));
+}
+
+static void gate_grad_run(const struct tri_kernels *k, struct bench_run *r)
+{
+    k->gate_backward(r->queue, rows(r, 3), rows(r, 4), rows(r, 5), rows(r, 1), rows(r, 2));
+}
+
 static void add_run(const struct tri_kernels *k, struct bench_run *r)
 {
     k->add(r->queue, rows(r, 0), rows(r, 1), rows(r, 2));
@@ -285,6 +302,11 @@ static double bytes3(const int64_t *d)
     return 3 * bytes1(d);
 }
 
+static double bytes5(const int64_t *d)
+{
+    return 5 * bytes1(d);
+}
+
 static double bytes_gated(const int64_t *d)
 {
     return 1.5 * bytes1(d);
@@ -316,11 +338,11 @@ static double rope_bytes(const int64_t *d)
     return 8.0 * (double)(d[0] * d[1] * d[2] * d[3]);
 }
 
-/* cross entropy: R V; buffers logits, max, sum, target */
+/* cross entropy: R V; buffers logits, max, sum, target, moment */
 static void ce_sizes(const int64_t *d, int64_t *size)
 {
     size[0] = d[0] * d[1];
-    size[1] = size[2] = size[3] = d[0];
+    size[1] = size[2] = size[3] = size[4] = d[0];
 }
 
 static struct tri_tensor ce_rows(struct bench_run *r, int buffer)
@@ -335,8 +357,16 @@ static void ce_max_run(const struct tri_kernels *k, struct bench_run *r)
 
 static void ce_sum_run(const struct tri_kernels *k, struct bench_run *r)
 {
-    k->ce_sum(r->queue, ce_rows(r, 2), ce_rows(r, 3), rows(r, 0), ce_rows(r, 1), r->ids, 0,
-              r->d[1] - 3);
+    k->ce_sum(r->queue, ce_rows(r, 2), ce_rows(r, 3), (struct tri_tensor){0}, rows(r, 0),
+              ce_rows(r, 1), r->ids, 0, r->d[1] - 3);
+}
+
+/* The entropy takes the moment's place. */
+static void ce_entropy_run(const struct tri_kernels *k, struct bench_run *r)
+{
+    k->ce_sum(r->queue, ce_rows(r, 2), ce_rows(r, 3), ce_rows(r, 4), rows(r, 0), ce_rows(r, 1),
+              r->ids, 0, r->d[1] - 3);
+    k->ce_entropy(r->queue, ce_rows(r, 4), ce_rows(r, 2), ce_rows(r, 4));
 }
 
 static void ce_grad_run(const struct tri_kernels *k, struct bench_run *r)
@@ -480,6 +510,10 @@ const struct bench_case tri_bench_cases[] = {
     {.name = "activation_backward swiglu cut", .letters = "RC", .full = {2048, 4096},
      .check = {67, 130}, .sizes = elements_sizes, .run = swiglu_cut_grad_run, .outputs = 1,
      .bytes = bytes_gated_grad},
+    {.name = "gate", .letters = "RC", .full = {2048, 768}, .check = {67, 131},
+     .sizes = gate_sizes, .run = gate_run, .outputs = 1, .bytes = bytes3},
+    {.name = "gate_backward", .letters = "RC", .full = {2048, 768}, .check = {67, 131},
+     .sizes = gate_sizes, .run = gate_grad_run, .outputs = 0x18, .bytes = bytes5},
     {.name = "add", .letters = "RC", .full = {2048, 3072}, .check = {67, 131},
      .sizes = elements_sizes, .run = add_run, .outputs = 1, .bytes = bytes3},
     {.name = "copy", .letters = "RC", .full = {2048, 3072}, .check = {67, 131},
@@ -498,6 +532,9 @@ const struct bench_case tri_bench_cases[] = {
      .sizes = ce_sizes, .run = ce_max_run, .outputs = 2, .bytes = bytes1},
     {.name = "ce_sum", .letters = "RV", .full = {512, 50304}, .check = {31, 1009},
      .sizes = ce_sizes, .run = ce_sum_run, .outputs = 12, .num_ids = 1, .limit = 1,
+     .bytes = bytes1},
+    {.name = "ce_sum entropy", .letters = "RV", .full = {512, 50304}, .check = {31, 1009},
+     .sizes = ce_sizes, .run = ce_entropy_run, .outputs = 28, .num_ids = 1, .limit = 1,
      .bytes = bytes1},
     {.name = "ce_backward", .letters = "RV", .full = {512, 50304}, .check = {31, 1009},
      .sizes = ce_sizes, .run = ce_grad_run, .outputs = 1, .num_ids = 1, .limit = 1,

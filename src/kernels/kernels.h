@@ -133,6 +133,12 @@ struct tri_kernels {
     /* dx = dy * f'(x), with the dims of x. dx may be x. */
     void (*activation_backward)(struct tri_queue *q, struct tri_tensor dx, struct tri_tensor dy,
                                 struct tri_tensor x, const struct tri_activation_form *form);
+    /* y = x * logistic(gate). y may be x. */
+    void (*gate)(struct tri_queue *q, struct tri_tensor y, struct tri_tensor x,
+                 struct tri_tensor gate);
+    /* dx = dy * logistic(gate), dgate = dy * x * logistic'(gate). dx may be dy. */
+    void (*gate_backward)(struct tri_queue *q, struct tri_tensor dx, struct tri_tensor dgate,
+                          struct tri_tensor dy, struct tri_tensor x, struct tri_tensor gate);
 
     /* ---- row-wise ---- */
     /* y = (x - mean) * rstd * weight + bias over the last dim; mean, rstd [R] */
@@ -162,13 +168,17 @@ struct tri_kernels {
     void (*ce_max)(struct tri_queue *q, struct tri_tensor row_max, struct tri_tensor logits,
                    int64_t first_column, int64_t num_valid);
     /* row_sum[R] = sum of exp(logit - row_max); target[R] = logit - row_max of the label where this rank
-       owns it, else 0. labels [B, S] int32 host; a label < 0 is ignored (target 0). */
+       owns it, else 0. labels [B, S] int32 host; a label < 0 is ignored (target 0). moment[R] = sum of
+       exp(logit - row_max) * (logit - row_max), of every row; NULL data: not wanted. */
     void (*ce_sum)(struct tri_queue *q, struct tri_tensor row_sum, struct tri_tensor target,
-                   struct tri_tensor logits, struct tri_tensor row_max, const int32_t *labels,
-                   int64_t first_column, int64_t num_valid);
+                   struct tri_tensor moment, struct tri_tensor logits, struct tri_tensor row_max,
+                   const int32_t *labels, int64_t first_column, int64_t num_valid);
     /* loss[R] = ln(row_sum) - target, 0 where the label is < 0 */
     void (*ce_loss)(struct tri_queue *q, struct tri_tensor loss, struct tri_tensor row_sum,
                     struct tri_tensor target, const int32_t *labels, int64_t B, int64_t S);
+    /* entropy[R] = ln(row_sum) - moment / row_sum, that of the softmax. entropy may be moment. */
+    void (*ce_entropy)(struct tri_queue *q, struct tri_tensor entropy, struct tri_tensor row_sum,
+                       struct tri_tensor moment);
     /* In place: logits becomes (softmax - onehot) * weight[b, s] * seed; padding columns and rows whose
        label is < 0 become 0. weights [B, S] fp32 host, NULL: 1. softcap > 0: the logits came from softcap(),
        and the gradient is that of its input. */

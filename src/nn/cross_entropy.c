@@ -3,7 +3,10 @@
  * Cross entropy over a vocabulary cut over tp, on logits [s, B, V/tp]:
  *   loss = ln(sum over the vocabulary of exp(logit - max)) - (logit[label] - max)
  * Three all-reduces over tp in forward (maximum, sum, the label's logit), none in backward. Columns
- * that pad the vocabulary count as minus infinity. Probabilities are never stored: backward makes
+ * that pad the vocabulary count as minus infinity. Where entropies are asked for,
+ *   H = ln(sum) - (sum of exp(logit - max) (logit - max)) / sum
+ * comes from the pass that makes the sum and one more all-reduce; until the losses are made, the row of
+ * the loss is its room. Probabilities are never stored: backward makes
  * them from the logits, in place, so that the logits are held once.
  *
  * in[0] is the logits; there is no out. Backward takes no dout; din[0] is the logits, overwritten
@@ -33,6 +36,31 @@ static tri_status cross_entropy_check_labels(const struct cross_entropy *self,
     return TRI_OK;
 }
 
+/* Hands out values [s, B] as [b, s] on the host. */
+static void cross_entropy_hand_out(const struct cross_entropy *self, const struct tri_tensor *row,
+                                   float *to)
+{
+    struct tri_queue *queue = self->base.queue;
+    int64_t s = row->dims[0], B = row->dims[1];
+    const float *values = queue->device->map(queue, row->data, tri_tensor_bytes(row), TRI_MAP_READ);
+    for (int64_t r = 0; r < s * B; r++)
+        to[r % B * s + r / B] = values[r];
+    queue->device->unmap(queue, row->data, (void *)values);
+}
+
+/* The entropy of each position's distribution, from its moment, which is summed over tp and overwritten.
+   Collective over tp. */
+static tri_status cross_entropy_entropy(const struct cross_entropy *self, struct tri_slot *slot,
+                                        struct tri_tensor row_sum, struct tri_tensor moment)
+{
+    const tri_module *base = &self->base;
+    TRI_TRY(tri_group_all_reduce(self->tp, moment.data, tri_tensor_elements(&moment), moment.dtype,
+                                 TRI_REDUCE_SUM));
+    base->kernels->ce_entropy(base->queue, moment, row_sum, moment);
+    cross_entropy_hand_out(self, &moment, slot->token_entropy);
+    return TRI_OK;
+}
+
 /* Sums the term in order of (s, b), in fp64, and hands out the losses of single tokens. */
 static void cross_entropy_collect(const struct cross_entropy *self, struct tri_slot *slot,
                                   const struct tri_tensor *loss)
@@ -49,10 +77,10 @@ static void cross_entropy_collect(const struct cross_entropy *self, struct tri_s
         double weight = counts ? (microbatch->weights ? microbatch->weights[index] : 1) : 0;
         term.value += counts ? values[r] * weight : 0;
         term.count += weight;
-        if (slot->token_loss)
-            slot->token_loss[index] = values[r];
     }
     queue->device->unmap(queue, loss->data, (void *)values);
+    if (slot->token_loss)
+        cross_entropy_hand_out(self, loss, slot->token_loss);
     slot->loss[TRI_LOSS_LM] = term;
 }
 
@@ -68,13 +96,16 @@ static tri_status cross_entropy_forward(tri_module *module, struct tri_slot *slo
     struct tri_tensor row_sum = tri_row_tensor(&self->row_sum, slot, 2, rows);
     struct tri_tensor target = tri_row_tensor(&self->target, slot, 2, rows);
     struct tri_tensor loss = tri_row_tensor(&self->loss, slot, 2, rows);
+    struct tri_tensor moment = slot->token_entropy ? loss : (struct tri_tensor){0};
     TRI_TRY(cross_entropy_check_labels(self, microbatch));
     module->kernels->ce_max(module->queue, row_max, *in, first, self->vocab_size);
     TRI_TRY(tri_group_all_reduce(self->tp, row_max.data, s * B, row_max.dtype, TRI_REDUCE_MAX));
-    module->kernels->ce_sum(module->queue, row_sum, target, *in, row_max, microbatch->labels, first,
-                            self->vocab_size);
+    module->kernels->ce_sum(module->queue, row_sum, target, moment, *in, row_max,
+                            microbatch->labels, first, self->vocab_size);
     TRI_TRY(tri_group_all_reduce(self->tp, row_sum.data, s * B, row_sum.dtype, TRI_REDUCE_SUM));
     TRI_TRY(tri_group_all_reduce(self->tp, target.data, s * B, target.dtype, TRI_REDUCE_SUM));
+    if (slot->token_entropy)
+        TRI_TRY(cross_entropy_entropy(self, slot, row_sum, moment));
     module->kernels->ce_loss(module->queue, loss, row_sum, target, microbatch->labels, B, s);
     cross_entropy_collect(self, slot, &loss);
     return TRI_OK;

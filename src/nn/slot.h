@@ -29,6 +29,9 @@ struct tri_slot {
     bool training;     /* dropout on */
     float seed;        /* d loss / d token loss: a constant power of two for the whole run */
     float *token_loss; /* [b, s] host, filled by the head if not NULL */
+    /* [b, s] host: the entropy of each position's distribution in nats, whatever its label; filled by the head if
+       not NULL, and then labels are needed. Set on every tp rank of the head or on none. */
+    float *token_entropy;
     /* [b, vocab_size] of each row's last position (or all positions, [b, s, vocab_size], with
        all_logits), host, filled by the head if not NULL; then labels may be NULL. Set on every tp
        rank of the head or on none: all of them get the full width. */

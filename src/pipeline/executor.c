@@ -138,6 +138,7 @@ static tri_status load_slot(tri_executor *executor, const struct tri_action *act
     slot->seed = seed_of(execution, &state->microbatch);
     slot->cache = execution->cache;
     slot->token_loss = state->loss_room;
+    slot->token_entropy = NULL;
     slot->logits = NULL;
     slot->all_logits = false;
     memset(slot->loss, 0, sizeof slot->loss);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Module "cross_entropy": keeps each position's maximum and sum of exponentials; the probabilities are made
- * again from the logits. Three all-reduces of [s, B]: maximum, sum, the target's logit.
+ * again from the logits. Three all-reduces of [s, B]: maximum, sum, the target's logit. Entropies, where
+ * they are asked for, pass through the row of the loss and need none of their own.
  */
 #include "spec/describe.h"
 

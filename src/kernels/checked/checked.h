@@ -72,6 +72,10 @@ void tri_checked_activation(struct tri_queue *q, struct tri_tensor y, struct tri
 void tri_checked_activation_backward(struct tri_queue *q, struct tri_tensor dx,
                                      struct tri_tensor dy, struct tri_tensor x,
                                      const struct tri_activation_form *form);
+void tri_checked_gate(struct tri_queue *q, struct tri_tensor y, struct tri_tensor x,
+                      struct tri_tensor gate);
+void tri_checked_gate_backward(struct tri_queue *q, struct tri_tensor dx, struct tri_tensor dgate,
+                               struct tri_tensor dy, struct tri_tensor x, struct tri_tensor gate);
 void tri_checked_layernorm(struct tri_queue *q, struct tri_tensor y, struct tri_tensor mean,
                            struct tri_tensor rstd, struct tri_tensor x, struct tri_tensor weight,
                            struct tri_tensor bias, float eps);
@@ -93,10 +97,13 @@ void tri_checked_rope(struct tri_queue *q, struct tri_tensor x, struct tri_tenso
 void tri_checked_ce_max(struct tri_queue *q, struct tri_tensor row_max, struct tri_tensor logits,
                         int64_t first_column, int64_t num_valid);
 void tri_checked_ce_sum(struct tri_queue *q, struct tri_tensor row_sum, struct tri_tensor target,
-                        struct tri_tensor logits, struct tri_tensor row_max, const int32_t *labels,
-                        int64_t first_column, int64_t num_valid);
+                        struct tri_tensor moment, struct tri_tensor logits,
+                        struct tri_tensor row_max, const int32_t *labels, int64_t first_column,
+                        int64_t num_valid);
 void tri_checked_ce_loss(struct tri_queue *q, struct tri_tensor loss, struct tri_tensor row_sum,
                          struct tri_tensor target, const int32_t *labels, int64_t B, int64_t S);
+void tri_checked_ce_entropy(struct tri_queue *q, struct tri_tensor entropy,
+                            struct tri_tensor row_sum, struct tri_tensor moment);
 void tri_checked_ce_backward(struct tri_queue *q, struct tri_tensor logits,
                              struct tri_tensor row_max, struct tri_tensor row_sum,
                              const int32_t *labels, const float *weights, float seed, float softcap,

@@ -28,18 +28,20 @@ static void call_ce_sum(const struct tri_kernels *k, struct tri_queue *q,
                         const struct tri_tensor *t, struct checked_args *a, void *workspace)
 {
     (void)workspace;
-    k->ce_sum(q, t[0], t[1], t[2], t[3], a->ids, a->first, a->count);
+    k->ce_sum(q, t[0], t[1], t[2], t[3], t[4], a->ids, a->first, a->count);
 }
 
 void tri_checked_ce_sum(struct tri_queue *q, struct tri_tensor row_sum, struct tri_tensor target,
-                        struct tri_tensor logits, struct tri_tensor row_max, const int32_t *labels,
-                        int64_t first_column, int64_t num_valid)
+                        struct tri_tensor moment, struct tri_tensor logits,
+                        struct tri_tensor row_max, const int32_t *labels, int64_t first_column,
+                        int64_t num_valid)
 {
     struct checked_call call = {.name = "ce_sum",
                                 .fn = call_ce_sum,
-                                .num = 4,
+                                .num = 5,
                                 .tensors = {{"row_sum", CHECKED_OUT, row_sum},
                                             {"target", CHECKED_OUT, target},
+                                            {"moment", CHECKED_OUT, moment},
                                             {"logits", CHECKED_IN, logits},
                                             {"row_max", CHECKED_IN, row_max}},
                                 .args = {.ids = labels, .first = first_column, .count = num_valid}};
@@ -63,6 +65,26 @@ void tri_checked_ce_loss(struct tri_queue *q, struct tri_tensor loss, struct tri
                                             {"row_sum", CHECKED_IN, row_sum},
                                             {"target", CHECKED_IN, target}},
                                 .args = {.ids = labels, .first = B, .count = S}};
+    tri_checked_run(q, &call);
+}
+
+static void call_ce_entropy(const struct tri_kernels *k, struct tri_queue *q,
+                            const struct tri_tensor *t, struct checked_args *a, void *workspace)
+{
+    (void)a;
+    (void)workspace;
+    k->ce_entropy(q, t[0], t[1], t[2]);
+}
+
+void tri_checked_ce_entropy(struct tri_queue *q, struct tri_tensor entropy,
+                            struct tri_tensor row_sum, struct tri_tensor moment)
+{
+    struct checked_call call = {.name = "ce_entropy",
+                                .fn = call_ce_entropy,
+                                .num = 3,
+                                .tensors = {{"entropy", CHECKED_OUT, entropy},
+                                            {"row_sum", CHECKED_IN, row_sum},
+                                            {"moment", CHECKED_IN, moment}}};
     tri_checked_run(q, &call);
 }
 

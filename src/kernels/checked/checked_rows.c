@@ -206,6 +206,47 @@ void tri_checked_activation_backward(struct tri_queue *q, struct tri_tensor dx,
     tri_checked_run(q, &call);
 }
 
+static void call_gate(const struct tri_kernels *k, struct tri_queue *q, const struct tri_tensor *t,
+                      struct checked_args *a, void *workspace)
+{
+    (void)a;
+    (void)workspace;
+    k->gate(q, t[0], t[1], t[2]);
+}
+
+void tri_checked_gate(struct tri_queue *q, struct tri_tensor y, struct tri_tensor x,
+                      struct tri_tensor gate)
+{
+    struct checked_call call = {
+        .name = "gate",
+        .fn = call_gate,
+        .num = 3,
+        .tensors = {{"y", CHECKED_OUT, y}, {"x", CHECKED_IN, x}, {"gate", CHECKED_IN, gate}}};
+    tri_checked_run(q, &call);
+}
+
+static void call_gate_backward(const struct tri_kernels *k, struct tri_queue *q,
+                               const struct tri_tensor *t, struct checked_args *a, void *workspace)
+{
+    (void)a;
+    (void)workspace;
+    k->gate_backward(q, t[0], t[1], t[2], t[3], t[4]);
+}
+
+void tri_checked_gate_backward(struct tri_queue *q, struct tri_tensor dx, struct tri_tensor dgate,
+                               struct tri_tensor dy, struct tri_tensor x, struct tri_tensor gate)
+{
+    struct checked_call call = {.name = "gate_backward",
+                                .fn = call_gate_backward,
+                                .num = 5,
+                                .tensors = {{"dx", CHECKED_OUT, dx},
+                                            {"dgate", CHECKED_OUT, dgate},
+                                            {"dy", CHECKED_IN, dy},
+                                            {"x", CHECKED_IN, x},
+                                            {"gate", CHECKED_IN, gate}}};
+    tri_checked_run(q, &call);
+}
+
 static void call_layernorm(const struct tri_kernels *k, struct tri_queue *q,
                            const struct tri_tensor *t, struct checked_args *a, void *workspace)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The table of cpu_fast: what cpu_ref defines, with matrix products by BLAS (blas.c alone), own
- * vector code for everything bound by memory, and all of it on the rank's team. ce_loss, a handful
- * of logarithms, is cpu_ref's own.
+ * vector code for everything bound by memory, and all of it on the rank's team. ce_loss and ce_entropy, a
+ * logarithm for each row, are cpu_ref's own.
  */
 #include "kernels/cpu_fast/blas.h"
 #include "kernels/cpu_fast/cpu_fast.h"
@@ -22,6 +22,8 @@ static const struct tri_kernels cpu_fast = {
     .dropout_backward = tri_fast_dropout_backward,
     .activation = tri_fast_activation,
     .activation_backward = tri_fast_activation_backward,
+    .gate = tri_fast_gate,
+    .gate_backward = tri_fast_gate_backward,
     .layernorm = tri_fast_layernorm,
     .layernorm_backward = tri_fast_layernorm_backward,
     .rmsnorm = tri_fast_rmsnorm,
@@ -30,6 +32,7 @@ static const struct tri_kernels cpu_fast = {
     .ce_max = tri_fast_ce_max,
     .ce_sum = tri_fast_ce_sum,
     .ce_loss = tri_ref_ce_loss,
+    .ce_entropy = tri_ref_ce_entropy,
     .ce_backward = tri_fast_ce_backward,
     .gemm = tri_fast_gemm,
     .attention = tri_fast_attention,

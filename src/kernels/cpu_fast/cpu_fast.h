@@ -36,6 +36,12 @@ void tri_fast_activation(struct tri_queue *q, struct tri_tensor y, struct tri_te
 void tri_fast_activation_backward(struct tri_queue *q, struct tri_tensor dx, struct tri_tensor dy,
                                   struct tri_tensor x, const struct tri_activation_form *form);
 
+/* gate.c */
+void tri_fast_gate(struct tri_queue *q, struct tri_tensor y, struct tri_tensor x,
+                   struct tri_tensor gate);
+void tri_fast_gate_backward(struct tri_queue *q, struct tri_tensor dx, struct tri_tensor dgate,
+                            struct tri_tensor dy, struct tri_tensor x, struct tri_tensor gate);
+
 /* layernorm.c, rmsnorm.c */
 void tri_fast_layernorm(struct tri_queue *q, struct tri_tensor y, struct tri_tensor mean,
                         struct tri_tensor rstd, struct tri_tensor x, struct tri_tensor weight,
@@ -58,8 +64,8 @@ void tri_fast_rope(struct tri_queue *q, struct tri_tensor x, struct tri_tensor c
 void tri_fast_ce_max(struct tri_queue *q, struct tri_tensor row_max, struct tri_tensor logits,
                      int64_t first_column, int64_t num_valid);
 void tri_fast_ce_sum(struct tri_queue *q, struct tri_tensor row_sum, struct tri_tensor target,
-                     struct tri_tensor logits, struct tri_tensor row_max, const int32_t *labels,
-                     int64_t first_column, int64_t num_valid);
+                     struct tri_tensor moment, struct tri_tensor logits, struct tri_tensor row_max,
+                     const int32_t *labels, int64_t first_column, int64_t num_valid);
 void tri_fast_ce_backward(struct tri_queue *q, struct tri_tensor logits, struct tri_tensor row_max,
                           struct tri_tensor row_sum, const int32_t *labels, const float *weights,
                           float seed, float softcap, int64_t first_column, int64_t num_valid);

@@ -13,6 +13,7 @@
 struct cross_entropy {
     struct tri_rows logits;
     float *row_max, *row_sum, *target;
+    float *moment; /* NULL: not wanted */
     const int32_t *labels;
     const float *weights;
     float seed;
@@ -83,6 +84,29 @@ static float ce_chunk_sum(const float *x, float max, int64_t n)
     return v8_sum(s0 + s1);
 }
 
+/* The same sum, bit for bit, and *moment += the sum of exp(x - max) (x - max). Where exp is 0, x may be minus
+   infinity. */
+static float ce_chunk_moment(const float *x, float max, int64_t n, double *moment)
+{
+    v8f s0 = v8_set(0), s1 = s0, t0 = s0, t1 = s0, m = v8_set(max), least = v8_set(-100);
+    int64_t c = 0;
+    for (; c + 2 * V8 <= n; c += 2 * V8) {
+        v8f d0 = v8_load(x + c) - m, d1 = v8_load(x + c + V8) - m;
+        v8f e0 = v8_exp(d0), e1 = v8_exp(d1);
+        s0 += e0;
+        s1 += e1;
+        t0 += e0 * v8_max(least, d0);
+        t1 += e1 * v8_max(least, d1);
+    }
+    for (; c < n; c += V8) {
+        v8f d0 = v8_load_part(x + c, n - c, -INFINITY) - m, e0 = v8_exp(d0);
+        s0 += e0;
+        t0 += e0 * v8_max(least, d0);
+    }
+    *moment += v8_sum(t0 + t1);
+    return v8_sum(s0 + s1);
+}
+
 static void ce_sum_task(void *arg, int64_t task, int member)
 {
     (void)member;
@@ -91,24 +115,30 @@ static void ce_sum_task(void *arg, int64_t task, int member)
     for (int64_t r = piece.first_row; r < piece.end_row; r++) {
         const float *x = tri_rows_get(&t->logits, r);
         float max = t->row_max[r];
-        double sum = 0;
-        for (int64_t c = 0; c < t->valid; c += CHUNK)
-            sum += ce_chunk_sum(x + c, max, cut_min(CHUNK, t->valid - c));
+        double sum = 0, moment = 0;
+        for (int64_t c = 0; c < t->valid; c += CHUNK) {
+            int64_t n = cut_min(CHUNK, t->valid - c);
+            sum +=
+                t->moment ? ce_chunk_moment(x + c, max, n, &moment) : ce_chunk_sum(x + c, max, n);
+        }
         int64_t label = t->labels[ce_index(t, r)], column = label - t->first_column;
         bool owned = label >= 0 && column >= 0 && column < t->valid;
         t->row_sum[r] = (float)sum;
         t->target[r] = owned ? x[column] - max : 0;
+        if (t->moment)
+            t->moment[r] = (float)moment;
     }
 }
 
 void tri_fast_ce_sum(struct tri_queue *q, struct tri_tensor row_sum, struct tri_tensor target,
-                     struct tri_tensor logits, struct tri_tensor row_max, const int32_t *labels,
-                     int64_t first_column, int64_t num_valid)
+                     struct tri_tensor moment, struct tri_tensor logits, struct tri_tensor row_max,
+                     const int32_t *labels, int64_t first_column, int64_t num_valid)
 {
     struct cross_entropy t = ce_make(logits, first_column, num_valid);
     t.row_max = tri_tensor_f32(&row_max);
     t.row_sum = tri_tensor_f32(&row_sum);
     t.target = tri_tensor_f32(&target);
+    t.moment = tri_tensor_f32(&moment);
     t.labels = labels;
     tri_team_run(q->team, ce_sum_task, &t, t.cut.num_tasks);
 }

@@ -37,6 +37,12 @@ void tri_ref_activation(struct tri_queue *q, struct tri_tensor y, struct tri_ten
 void tri_ref_activation_backward(struct tri_queue *q, struct tri_tensor dx, struct tri_tensor dy,
                                  struct tri_tensor x, const struct tri_activation_form *form);
 
+/* gate.c */
+void tri_ref_gate(struct tri_queue *q, struct tri_tensor y, struct tri_tensor x,
+                  struct tri_tensor gate);
+void tri_ref_gate_backward(struct tri_queue *q, struct tri_tensor dx, struct tri_tensor dgate,
+                           struct tri_tensor dy, struct tri_tensor x, struct tri_tensor gate);
+
 /* layernorm.c, rmsnorm.c */
 void tri_ref_layernorm(struct tri_queue *q, struct tri_tensor y, struct tri_tensor mean,
                        struct tri_tensor rstd, struct tri_tensor x, struct tri_tensor weight,
@@ -59,10 +65,12 @@ void tri_ref_rope(struct tri_queue *q, struct tri_tensor x, struct tri_tensor co
 void tri_ref_ce_max(struct tri_queue *q, struct tri_tensor row_max, struct tri_tensor logits,
                     int64_t first_column, int64_t num_valid);
 void tri_ref_ce_sum(struct tri_queue *q, struct tri_tensor row_sum, struct tri_tensor target,
-                    struct tri_tensor logits, struct tri_tensor row_max, const int32_t *labels,
-                    int64_t first_column, int64_t num_valid);
+                    struct tri_tensor moment, struct tri_tensor logits, struct tri_tensor row_max,
+                    const int32_t *labels, int64_t first_column, int64_t num_valid);
 void tri_ref_ce_loss(struct tri_queue *q, struct tri_tensor loss, struct tri_tensor row_sum,
                      struct tri_tensor target, const int32_t *labels, int64_t B, int64_t S);
+void tri_ref_ce_entropy(struct tri_queue *q, struct tri_tensor entropy, struct tri_tensor row_sum,
+                        struct tri_tensor moment);
 void tri_ref_ce_backward(struct tri_queue *q, struct tri_tensor logits, struct tri_tensor row_max,
                          struct tri_tensor row_sum, const int32_t *labels, const float *weights,
                          float seed, float softcap, int64_t first_column, int64_t num_valid);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Cross entropy over a vocabulary that may be cut over ranks: between ce_max, ce_sum and ce_loss the
- * caller reduces row_max, row_sum and target over the group. Row r of [S, B, V] is position r / B of
+ * caller reduces row_max, row_sum, target and moment over the group. Row r of [S, B, V] is position r / B of
  * batch row r mod B; labels and weights are [B, S].
  */
 #include "kernels/cpu_ref/cpu_ref.h"
@@ -39,8 +39,8 @@ void tri_ref_ce_max(struct tri_queue *q, struct tri_tensor row_max, struct tri_t
 }
 
 void tri_ref_ce_sum(struct tri_queue *q, struct tri_tensor row_sum, struct tri_tensor target,
-                    struct tri_tensor logits, struct tri_tensor row_max, const int32_t *labels,
-                    int64_t first_column, int64_t num_valid)
+                    struct tri_tensor moment, struct tri_tensor logits, struct tri_tensor row_max,
+                    const int32_t *labels, int64_t first_column, int64_t num_valid)
 {
     (void)q;
     struct tri_rows rows = tri_rows_of(logits);
@@ -48,14 +48,19 @@ void tri_ref_ce_sum(struct tri_queue *q, struct tri_tensor row_sum, struct tri_t
     for (int64_t r = 0; r < rows.num; r++) {
         const float *x = tri_rows_get(&rows, r);
         float max = tri_tensor_f32(&row_max)[r];
-        double sum = 0;
-        for (int64_t c = 0; c < valid; c++)
-            sum += exp((double)x[c] - max);
+        double sum = 0, weighted = 0;
+        for (int64_t c = 0; c < valid; c++) {
+            double e = exp((double)x[c] - max);
+            sum += e;
+            weighted += e == 0 ? 0 : e * ((double)x[c] - max);
+        }
         int64_t label = labels[ce_index(&rows, B, r)];
         int64_t column = label - first_column;
         bool owned = label >= 0 && column >= 0 && column < valid;
         tri_tensor_f32(&row_sum)[r] = (float)sum;
         tri_tensor_f32(&target)[r] = owned ? x[column] - max : 0;
+        if (moment.data)
+            tri_tensor_f32(&moment)[r] = (float)weighted;
     }
 }
 
@@ -66,6 +71,16 @@ void tri_ref_ce_loss(struct tri_queue *q, struct tri_tensor loss, struct tri_ten
     for (int64_t r = 0; r < S * B; r++) {
         double value = log((double)tri_tensor_f32(&row_sum)[r]) - tri_tensor_f32(&target)[r];
         tri_tensor_f32(&loss)[r] = labels[r % B * S + r / B] < 0 ? 0 : (float)value;
+    }
+}
+
+void tri_ref_ce_entropy(struct tri_queue *q, struct tri_tensor entropy, struct tri_tensor row_sum,
+                        struct tri_tensor moment)
+{
+    (void)q;
+    for (int64_t r = 0; r < tri_tensor_elements(&row_sum); r++) {
+        double sum = tri_tensor_f32(&row_sum)[r];
+        tri_tensor_f32(&entropy)[r] = (float)(log(sum) - tri_tensor_f32(&moment)[r] / sum);
     }
 }
 
