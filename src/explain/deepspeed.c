@@ -117,7 +117,7 @@ static const struct tri_word_list lists[] = {
 static const struct tri_word_list *const list_pointers[] = {
     &lists[0], &lists[1], &lists[2], &lists[3], &lists[4], &lists[5], NULL};
 static const struct tri_vocabulary words = {.title = "a DeepSpeed configuration",
-                                            .unknown = "DeepSpeed has no such key",
+                                            .unknown = "no key of DeepSpeed that is known here",
                                             .lists = list_pointers};
 
 static void refuse(struct tri_explain_field *field, const char *why)

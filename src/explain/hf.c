@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A Hugging Face config.json, by the family that it names: each key with the reader's own opinion of it. */
-#include "explain/record.h"
+#include "explain/hf.h"
 
 #include "base/options_inner.h"
 #include "shape/options.h"
@@ -133,7 +133,7 @@ static void explain_key(struct verdict *verdict, const char *key, const json_t *
     tri_explanation *out = verdict->input->out;
     char *dumped = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(15));
     struct tri_explain_field *field =
-        tri_explain_add(out, TRI_SECTION_SHAPE, TRI_UNDERSTOOD, key,
+        tri_explain_add(out, tri_hf_section_of(key), TRI_UNDERSTOOD, key,
                         json_is_string(value) ? json_string_value(value)
                         : dumped              ? dumped
                                               : "");
@@ -180,24 +180,6 @@ static void take_shape(struct verdict *verdict)
     }
 }
 
-/* A config.json of a family that nobody here reads. */
-static void explain_foreign(struct tri_explain_input *input, const json_t *root, const char *type)
-{
-    struct tri_explain_field *field =
-        tri_explain_add(input->out, TRI_SECTION_SHAPE, TRI_LATER, "model_type", type);
-    field->why = "no family of trine reads it yet";
-    const char *key;
-    json_t *value;
-    json_object_foreach((json_t *)root, key, value)
-    {
-        char *dumped = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(15));
-        if (strcmp(key, "model_type") != 0)
-            tri_explain_add(input->out, TRI_SECTION_SHAPE, TRI_LATER, key, dumped ? dumped : "")
-                ->why = "a key of that family";
-        free(dumped);
-    }
-}
-
 static tri_status explain_root(struct tri_explain_input *input, const json_t *root)
 {
     const char *type = json_string_value(json_object_get(root, "model_type")), *key;
@@ -208,7 +190,7 @@ static tri_status explain_root(struct tri_explain_input *input, const json_t *ro
                              input->path);
     struct verdict verdict = {.input = input, .family = tri_family_find(type)};
     if (!verdict.family) {
-        explain_foreign(input, root, type);
+        tri_explain_foreign(input->out, root, type);
         return TRI_OK;
     }
     tri_hf_list_keys(verdict.family->config, &verdict.keys);

@@ -41,6 +41,13 @@ static const struct {
     {&tri_explain_vllm, "served_model_name"},
     {&tri_explain_vllm, "gpu_memory_utilization"},
     {&tri_explain_vllm, "pipeline_parallel_size"},
+    {&tri_explain_vllm, "kv_cache_dtype"},
+    {&tri_explain_vllm, "max_num_batched_tokens"},
+    {&tri_explain_vllm, "max_num_seqs"},
+    {&tri_explain_vllm, "enable_prefix_caching"},
+    {&tri_explain_vllm, "no_enable_prefix_caching"},
+    {&tri_explain_vllm, "compilation_config"},
+    {&tri_explain_vllm, "enforce_eager"},
 };
 enum { NUM_TELLING = sizeof telling_keys / sizeof telling_keys[0] };
 

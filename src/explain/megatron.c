@@ -2,8 +2,6 @@
 /* The lists of Megatron-LM's arguments together, and why trine refuses one. */
 #include "explain/megatron.h"
 
-#include "base/options.h"
-
 #include <stdio.h>
 #include <string.h>
 
@@ -41,3 +39,15 @@ const char *tri_megatron_why(const char *name)
     return word->answer == TRI_NO_EFFECT ? "it has no effect here"
                                          : "'trine explain' says what it becomes";
 }
+
+static bool nearest(const char *name, char *buffer, int bytes)
+{
+    char dashed[128];
+    snprintf(dashed, sizeof dashed, "%s", name);
+    for (char *c = dashed; *c; c++)
+        *c = *c == '_' ? '-' : *c;
+    return tri_word_nearest(&tri_megatron_words, dashed, buffer, bytes);
+}
+
+const struct tri_option_megatron tri_megatron_options = {.why = tri_megatron_why,
+                                                         .nearest = nearest};

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "base/options.h"
 #include "explain/words.h"
 
 extern const struct tri_word_list tri_megatron_shape, tri_megatron_spec, tri_megatron_placement;
@@ -21,6 +22,8 @@ extern const struct tri_vocabulary tri_megatron_words;
 /* Why trine has no option called name ("num_experts", "--num-experts") although Megatron-LM has: a sentence;
    NULL when it is no argument of Megatron-LM's either. */
 const char *tri_megatron_why(const char *name);
+/* The same and the nearest name, for the readers of options. */
+extern const struct tri_option_megatron tri_megatron_options;
 
 /* What a Python script of that name is for, "" when that is not known; NULL when it is pretrain_gpt.py. */
 const char *tri_megatron_program(const char *script);

@@ -46,7 +46,7 @@ static tri_status read_run(struct tri_explain_input *input)
         memset(out->bindings[i].origin, 0, rows);
     }
     tri_option_read_text(input->text, input->bytes, input->path, out->bindings, out->num_bindings,
-                         tri_megatron_why, problems);
+                         &tri_megatron_options, problems);
     for (int i = 0; i < num; i++) {
         for (int row = 0; row < out->bindings[i].table->num_rows; row++) {
             bool is_given = out->bindings[i].origin[row];

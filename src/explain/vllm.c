@@ -24,8 +24,9 @@ static const struct tri_word shape_words[] = {
     VALUE("rope-theta", NULL, TRI_UNDERSTOOD, "rotary_base", NULL),
 };
 static const struct tri_word spec_words[] = {
-    VALUE("enforce-eager compilation-config cudagraph-* max-seq-len-to-capture attention-backend "
-          "attention-config use-v2-block-manager",
+    VALUE("enforce-eager compilation-config cudagraph-* max-cudagraph-* max-seq-len-to-capture "
+          "attention-backend "
+          "attention-config use-v2-block-manager kernel-config moe-backend linear-backend",
           NULL, TRI_NO_EFFECT, NULL, gpu_why),
     VALUE("model-impl", "auto", TRI_NO_EFFECT, NULL, "trine has its own models"),
 };
@@ -34,8 +35,8 @@ static const struct tri_word placement_words[] = {
     VALUE("pipeline-parallel-size pp", "1", TRI_UNDERSTOOD, "pipeline_model_parallel_size", NULL),
     VALUE("data-parallel-size dp", "1", TRI_DIFFERS, NULL,
           "follows from --ranks: ranks / (tp x pp)"),
-    VALUE("decode-context-parallel-size dcp prefill-context-parallel-size", "1", TRI_LATER, NULL,
-          "context parallelism is not built yet"),
+    VALUE("decode-context-parallel-size dcp prefill-context-parallel-size dcp-*", "1", TRI_LATER,
+          NULL, "context parallelism is not built yet"),
     VALUE("enable-expert-parallel ep enable-eplb eplb-config num-redundant-experts all2all-backend",
           "false", TRI_LATER, NULL, moe_why),
     VALUE("distributed-executor-backend data-parallel-* ray-* nnodes node-rank master-addr "
@@ -47,7 +48,8 @@ static const struct tri_word train_words[] = {
     VALUE("seed", NULL, TRI_UNDERSTOOD, "seed", NULL),
     VALUE("dtype", "float32", TRI_LATER, NULL, low_why),
     VALUE("quantization q quantization-*", NULL, TRI_LATER, NULL, low_why),
-    VALUE("kv-cache-dtype calculate-kv-scales", "auto", TRI_NO_EFFECT, NULL, gpu_why),
+    VALUE("kv-cache-dtype kv-cache-dtype-* calculate-kv-scales", "auto", TRI_NO_EFFECT, NULL,
+          gpu_why),
 };
 static const struct tri_word data_words[] = {
     VALUE("tokenizer", NULL, TRI_DIFFERS, "=", "trine reads tokenizer.json"),
@@ -63,8 +65,10 @@ static const struct tri_word checkpoint_words[] = {
 };
 static const struct tri_word other_words[] = {
     VALUE("host port uds uvicorn-log-level allow-credentials allowed-* api-key ssl-* root-path "
-          "middleware return-tokens-as-token-ids enable-* disable-* served-model-name task runner "
-          "convert generation-config override-generation-config chat-template* response-role "
+          "middleware return-tokens-as-token-ids enable-* disable-* no-enable-* no-disable-* "
+          "served-model-name task runner "
+          "convert generation-config override-generation-config chat-template* "
+          "default-chat-template-kwargs response-role "
           "tool-* reasoning-* guided-decoding-backend structured-outputs-config max-logprobs "
           "logprobs-mode logits-processors max-num-* max-long-partial-prefills scheduling-policy "
           "scheduler-* async-scheduling stream-interval num-lookahead-slots preemption-mode "
@@ -100,8 +104,9 @@ static const struct tri_word_list lists[] = {
 };
 static const struct tri_word_list *const list_pointers[] = {
     &lists[0], &lists[1], &lists[2], &lists[3], &lists[4], &lists[5], &lists[6], NULL};
-static const struct tri_vocabulary words = {
-    .title = "a vLLM configuration", .unknown = "vLLM has no such key", .lists = list_pointers};
+static const struct tri_vocabulary words = {.title = "a vLLM configuration",
+                                            .unknown = "no key of vLLM that is known here",
+                                            .lists = list_pointers};
 
 static bool is_there(tri_explanation *out, const char *folder, const char *file)
 {
