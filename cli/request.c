@@ -20,6 +20,14 @@ static void check_schedule(const struct tri_run_config *config, tri_error *err)
         tri_error_add(err, TRI_INVALID, "train_iters is not set; give the number of iterations");
         return;
     }
+    if (tri_train_only_saves(&config->train)) {
+        if (!config->checkpoint.save[0])
+            tri_error_add(
+                err, TRI_INVALID,
+                "train_iters 0 does nothing without 'save'; give --save FOLDER to write the "
+                "model, or 1 or more iterations to train it");
+        return;
+    }
     if (config->optim.override_opt_param_scheduler &&
         config->optim.use_checkpoint_opt_param_scheduler)
         tri_error_add(err, TRI_INVALID,
@@ -53,7 +61,8 @@ static void warn_of_cores(const struct tri_run_config *config)
 
 void tri_cli_check_rest(const struct tri_run_config *config, tri_error *err)
 {
-    if (config->train.train_iters != TRI_UNSET && !isnan(config->optim.lr))
+    if (tri_train_only_saves(&config->train) ||
+        (config->train.train_iters != TRI_UNSET && !isnan(config->optim.lr)))
         check_schedule(config, err);
     if (tri_feed_has(config, TRI_DATA_TRAIN))
         check_data(config, err);
@@ -85,7 +94,8 @@ void tri_cli_check_more(const struct tri_run_config *config, tri_error *err)
         return; /* as after a file that is no YAML */
     tri_error *more = tri_error_create();
     int known = tri_error_count(err);
-    tri_run_plan(&copy, NULL, tri_cli_world_size(config), false, 0, NULL, more, &spec, &placement);
+    tri_run_plan(&copy, NULL, tri_cli_world_size(config), tri_train_only_saves(&config->train), 0,
+                 NULL, more, &spec, &placement);
     tri_cli_check_rest(&copy, more);
     for (int i = 0; i < tri_error_count(more); i++)
         if (!is_known(err, known, tri_error_message(more, i)))
@@ -101,10 +111,11 @@ int tri_cli_check_run(const char *command, const struct tri_run_config *config, 
     struct tri_model_spec *spec = NULL;
     struct tri_placement *placement = NULL;
     tri_error *err = tri_error_create();
-    tri_run_plan(&copy, NULL, tri_cli_world_size(config), false, 0, NULL, err, &spec, &placement);
+    tri_run_plan(&copy, NULL, tri_cli_world_size(config), tri_train_only_saves(&config->train), 0,
+                 NULL, err, &spec, &placement);
     if (needs & TRI_NEEDS_SCHEDULE)
         check_schedule(&copy, err);
-    if (needs & TRI_NEEDS_DATA)
+    if (needs & TRI_NEEDS_DATA && !tri_train_only_saves(&config->train))
         check_data(config, err);
     if (tri_error_count(err) == 0)
         warn_of_cores(&copy);

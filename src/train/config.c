@@ -24,9 +24,10 @@ static const struct tri_option rows[] = {
     {.name = "train_iters",
      .type = TRI_OPTION_INT,
      .offset = FIELD(train_iters),
-     .flags = TRI_OPTION_POSITIVE,
+     .flags = TRI_OPTION_NON_NEGATIVE,
      .unit = "iterations",
-     .help = "length of the run"},
+     .help = "length of the run; 0: write the model that is loaded or initialised into save, "
+             "without data, gradients or optimizer"},
     {.name = "seed",
      .type = TRI_OPTION_INT,
      .offset = FIELD(seed),

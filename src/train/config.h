@@ -22,3 +22,10 @@ struct tri_train_config {
     int64_t ranks; /* in-process ranks; unset: 1, or what the launcher gives */
 };
 extern const struct tri_option_table tri_train_options;
+
+/* A run of no iterations loads or initialises a model and saves it: it has no data, no schedule of the
+   learning rate, no gradients and no optimizer. */
+static inline bool tri_train_only_saves(const struct tri_train_config *config)
+{
+    return config->train_iters == 0;
+}

@@ -90,7 +90,7 @@ static tri_status check_save_folder(const struct run *run)
 static tri_status open_files(struct run *run)
 {
     TRI_TRY(check_save_folder(run));
-    return open_data(run);
+    return tri_train_only_saves(&run->session->config.train) ? TRI_OK : open_data(run);
 }
 
 /* What a resumed run says first. */
@@ -119,8 +119,10 @@ static tri_status start(struct run *run)
     struct tri_session *session = run->session;
     const struct tri_run_config *config = &session->config;
     bool resumed = false;
-    TRI_TRY(tri_lr_schedule_plan(&config->optim, config->train.train_iters,
-                                 config->train.global_batch_size, session->err, &run->schedule));
+    if (!tri_train_only_saves(&config->train))
+        TRI_TRY(tri_lr_schedule_plan(&config->optim, config->train.train_iters,
+                                     config->train.global_batch_size, session->err,
+                                     &run->schedule));
     TRI_TRY(tri_group_agree(session->context->all, open_files(run)));
     if (config->train.check_weight_hash_across_dp_replicas_interval != TRI_UNSET)
         TRI_TRY(tri_replicas_create(session, &run->replicas));
@@ -240,6 +242,7 @@ tri_status tri_pretrain(void *arg, tri_world *world)
         .hooks = request->hooks,
         .extensions = request->extensions,
         .num_extensions = request->num_extensions,
+        .forward_only = tri_train_only_saves(&request->config->train),
     };
     tri_status status = tri_session_create(&session, &run.session);
     if (status == TRI_OK)

@@ -27,6 +27,7 @@ struct tri_session_state {
     int64_t first_iteration; /* of this run */
     /* Texts of the directory that the model came from, or NULL: what is saved keeps what they say. */
     char *config_json, *generation_config_json;
+    const char *loaded; /* that directory, where its weights were taken; "": none */
 };
 
 /* Every parameter of the whole model once, in model order. */
@@ -165,6 +166,7 @@ tri_status tri_session_state_create(struct tri_session *session, const struct tr
     if (!state)
         return tri_error_set(session->err, TRI_NOMEM, "out of memory for the state's lists");
     state->session = session;
+    state->loaded = "";
     state->arena = tri_arena_create();
     tri_status status = state->arena
                             ? fill_lists(state, names)
@@ -208,8 +210,9 @@ static tri_status save_texts(tri_session_state *state, struct tri_checkpoint_sav
     TRI_CHECK(state->model.family->config, session->err, TRI_BUG,
               "files by the names of '%s' have no config.json and are not saved",
               state->model.family->name);
-    TRI_TRY(tri_tokenizer_files(session->config.data.tokenizer, state->arena, session->err,
-                                &save->copies, &save->num_copies));
+    const char *tokenizer = session->config.data.tokenizer;
+    TRI_TRY(tri_tokenizer_files(tokenizer[0] ? tokenizer : state->loaded, state->arena,
+                                session->err, &save->copies, &save->num_copies));
     TRI_TRY(tri_hf_config_write(state->model.family->config, &session->spec->shape, "float32",
                                 state->config_json, session->err, &config_json));
     tri_status status = options_text(state, &options);
@@ -310,6 +313,7 @@ static tri_status keep_texts(tri_session_state *state, const char *dir)
     tri_error *err = state->session->err;
     const char *from = dir ? dir : state->session->config.shape_from;
     size_t bytes;
+    state->loaded = dir ? dir : "";
     if (!from[0])
         return TRI_OK;
     TRI_TRY(tri_hf_config_load(from, err, &state->config_json, &bytes));
@@ -373,6 +377,12 @@ static tri_status take_up(tri_session_state *state, const char *dir, struct tri_
     struct tri_session *session = state->session;
     struct tri_checkpoint_state saved;
     TRI_TRY(tri_checkpoint_read_state(dir, state->arena, session->err, &saved));
+    if (saved.iteration == 0) /* no sample, no rate and no moment that a run could go on from */
+        return load(state, dir, NULL, false);
+    TRI_CHECK(!tri_train_only_saves(&session->config.train), session->err, TRI_INVALID,
+              "train_iters is 0, and '%s' is of iteration %lld: without steps only the model is "
+              "written; say --finetune to leave the progress of training behind",
+              dir, (long long)saved.iteration);
     TRI_TRY(reconcile(state, &saved, dir, schedule));
     TRI_TRY(load(state, dir, NULL, !session->config.checkpoint.no_load_optim));
     *progress = (struct tri_progress){
@@ -398,8 +408,9 @@ tri_status tri_session_state_start(tri_session_state *state, struct tri_progress
         return tri_params_initialise(state->session->context, state->session->model->params);
     if (!is_run || state->session->config.checkpoint.finetune)
         return load(state, dir, NULL, false);
-    *found = true;
-    return take_up(state, dir, progress, schedule);
+    TRI_TRY(take_up(state, dir, progress, schedule));
+    *found = progress->iteration > 0;
+    return TRI_OK;
 }
 
 tri_status tri_session_state_write_grads(tri_session_state *state, const char *folder)

@@ -165,7 +165,8 @@ tri_status tri_run_print_plan(FILE *out, const struct tri_run_config *config,
     struct tri_plan_comm comm;
     tri_status status = tri_communicator_plan("", false, world_size, err, &comm);
     if (status == TRI_OK)
-        status = tri_run_plan(copy, hooks, world_size, false, 0, &comm, err, &spec, &placement);
+        status = tri_run_plan(copy, hooks, world_size, tri_train_only_saves(&config->train), 0,
+                              &comm, err, &spec, &placement);
     if (status == TRI_OK)
         status = print_rank(out, placement, rank, err);
     tri_placement_destroy(&placement);

@@ -166,7 +166,8 @@ tri_status tri_run_plan(struct tri_run_config *config, const struct tri_hooks *h
         check_placement(config, &request, err);
         return status;
     }
-    tri_status can_save = forward_only ? TRI_OK : check_save(config, &made->shape, err);
+    bool saves = !forward_only || tri_train_only_saves(&config->train);
+    tri_status can_save = saves ? check_save(config, &made->shape, err) : TRI_OK;
     status = tri_placement_plan(made, &config->placement, &request, err, placement);
     if (status == TRI_OK && can_save != TRI_OK) {
         tri_placement_destroy(placement);
