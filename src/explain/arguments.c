@@ -110,8 +110,9 @@ static void explain_argument(struct tri_megatron_rules *rules, const char *word,
         field->answer = TRI_DIFFERS;
         field->why = "known only where the script runs; fill it in";
     }
+    const char *shown = tri_explain_printable(out, tri_explain_format(out, "%.100s", word));
     const char *why =
-        tri_explain_format(out, "'%.100s' takes %s", word, taken ? "one value" : "no value");
+        tri_explain_format(out, "'%s' takes %s", shown, taken ? "one value" : "no value");
     for (int i = taken; i < num; i++)
         explain_stray(out, values[i], why);
 }
@@ -150,13 +151,14 @@ static void note_program(tri_explanation *out, const char *program)
     if (!what)
         return;
     bool is_open = has_placeholder(&program, 1);
+    program = tri_explain_printable(out, tri_explain_format(out, "%.100s", program));
     out->sources[out->num_sources - 1].note =
         is_open ? tri_explain_format(out,
-                                     "starts '%.100s', a program known only where the script runs; "
+                                     "starts '%s', a program known only where the script runs; "
                                      "its arguments are read as pretrain_gpt.py's",
                                      program)
                 : tri_explain_format(out,
-                                     "starts '%.100s', not pretrain_gpt.py%s%s; its arguments are "
+                                     "starts '%s', not pretrain_gpt.py%s%s; its arguments are "
                                      "read as pretrain_gpt.py's",
                                      program, what[0] ? ": " : "", what);
 }

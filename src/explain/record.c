@@ -81,8 +81,7 @@ static int printable_bytes(const unsigned char *text)
     return is_overlong || is_outside || is_control ? 0 : more + 1;
 }
 
-/* A copy of text that can be shown: control characters and what is no UTF-8 become '?', a long rest "...". */
-static const char *copy_printable(tri_explanation *out, const char *text)
+const char *tri_explain_printable(tri_explanation *out, const char *text)
 {
     char shown[MAX_TEXT + 8];
     size_t used = 0;
@@ -118,8 +117,8 @@ struct tri_explain_field *tri_explain_add(tri_explanation *out, enum tri_section
     }
     struct tri_explain_field *field =
         out->num_fields < out->room ? &out->fields[out->num_fields++] : &out->nowhere;
-    *field = (struct tri_explain_field){.name = copy_printable(out, name),
-                                        .value = copy_printable(out, value),
+    *field = (struct tri_explain_field){.name = tri_explain_printable(out, name),
+                                        .value = tri_explain_printable(out, value),
                                         .becomes = "",
                                         .why = "",
                                         .section = section,
@@ -132,7 +131,7 @@ static const char *refusal(tri_explanation *out, const tri_error *err)
 {
     const char *message = tri_error_message(err, 0);
     const char *start = strncmp(message, "'--", 3) == 0 ? strstr(message, "' ") : NULL;
-    return copy_printable(out, start ? start + 2 : message);
+    return tri_explain_printable(out, start ? start + 2 : message);
 }
 
 static bool explain_set(tri_explanation *out, struct tri_explain_field *field, const char *option,
@@ -159,9 +158,9 @@ static bool explain_set(tri_explanation *out, struct tri_explain_field *field, c
         char value[TRI_OPTION_LONG_TEXT];
         tri_option_note_origin(&found, TRI_OPTION_FROM_FILE);
         tri_option_format(found.row, found.binding->config, value, sizeof value);
-        field->becomes =
-            copy_printable(out, tri_explain_format(out, "%s%s%s: %s", field->becomes,
-                                                   field->becomes[0] ? ", " : "", option, value));
+        field->becomes = tri_explain_printable(
+            out, tri_explain_format(out, "%s%s%s: %s", field->becomes,
+                                    field->becomes[0] ? ", " : "", option, value));
     }
     tri_error_destroy(&err);
     return true;

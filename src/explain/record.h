@@ -48,6 +48,9 @@ extern const struct tri_explain_kind tri_explain_vllm, tri_explain_deepspeed;
 struct tri_explain_field *tri_explain_add(tri_explanation *out, enum tri_section section,
                                           enum tri_answer answer, const char *name,
                                           const char *value);
+/* A copy of text that can be shown on one line: control characters and what is no UTF-8 become '?', a long rest
+   "...". */
+const char *tri_explain_printable(tri_explanation *out, const char *text);
 /* Copies a printf-like text into the explanation's memory; "" when there is none left. */
 const char *tri_explain_format(tri_explanation *out, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

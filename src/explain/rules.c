@@ -57,7 +57,8 @@ static void note_gate(struct tri_megatron_rules *rules, struct tri_explain_field
         return;
     }
     field->answer = TRI_REFUSED;
-    field->why = tri_explain_format(rules->out, "is '%.60s'; use swiglu, geglu or reglu", gate);
+    gate = tri_explain_printable(rules->out, tri_explain_format(rules->out, "%.60s", gate));
+    field->why = tri_explain_format(rules->out, "is '%s'; use swiglu, geglu or reglu", gate);
 }
 
 void tri_megatron_note(struct tri_megatron_rules *rules, const char *name,
