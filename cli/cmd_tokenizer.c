@@ -8,10 +8,14 @@
 #include "data/json_line.h"
 #include "data/tokenizer.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 struct train_options {
     char input[TRI_OPTION_LONG_TEXT];
@@ -122,9 +126,26 @@ static tri_status train_add_file(tri_bpe_trainer *trainer, const char *path, con
     return status;
 }
 
+/* Learning takes long: what could not be written afterwards is found before it. */
+static tri_status train_check_output(const char *path, tri_error *err)
+{
+    char inside[TRI_OPTION_TEXT + 4];
+    const char *slash = strrchr(path, '/'), *folder = slash ? path : ".";
+    int length = slash ? (int)(slash - path) : 1;
+    struct stat info;
+    snprintf(inside, sizeof inside, "%.*s/.", length, folder);
+    TRI_CHECK(faccessat(AT_FDCWD, inside, W_OK | X_OK, AT_EACCESS) == 0, err, TRI_IO,
+              "cannot write '%s': '%.*s': %s; make that folder or give another --output", path,
+              length, folder, strerror(errno));
+    TRI_CHECK(stat(path, &info) != 0 || !S_ISDIR(info.st_mode), err, TRI_IO,
+              "cannot write '%s': it is a folder; use --output %s/tokenizer.json", path, path);
+    return TRI_OK;
+}
+
 static tri_status train_run(tri_bpe_trainer *trainer, const struct train_options *options,
                             const char **inputs, int num_inputs, tri_error *err)
 {
+    TRI_TRY(train_check_output(options->output, err));
     for (int i = 0; i < num_inputs; i++)
         TRI_TRY(train_add_file(trainer, inputs[i], options->json_key, err));
     TRI_TRY(tri_bpe_trainer_run(trainer, err));

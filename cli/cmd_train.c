@@ -59,6 +59,12 @@ static void print_line(void *arg, const char *text)
     }
 }
 
+static void print_note(void *arg, const char *text)
+{
+    clear_bar(arg);
+    fprintf(stderr, "note: %s\n", text);
+}
+
 static void print_progress(void *arg, int64_t done, int64_t total, double seconds_left, double loss)
 {
     struct screen *screen = arg;
@@ -105,7 +111,10 @@ static int train_run(int argc, char **argv)
     struct screen screen = {.is_terminal = isatty(STDERR_FILENO)};
     struct tri_pretrain_request request = {
         .config = &config,
-        .observer = {.arg = &screen, .line = print_line, .progress = print_progress},
+        .observer = {.arg = &screen,
+                     .line = print_line,
+                     .note = print_note,
+                     .progress = print_progress},
         .cancel = &cancel,
     };
     print_header(&config);

@@ -17,6 +17,9 @@
 struct tri_observer {
     void *arg;
     void (*line)(void *arg, const char *text);
+    /* Before the first iteration: what is no failure and yet worth knowing, such as data that will be
+       read more than once. Without this entry such notes stay in the error record. */
+    void (*note)(void *arg, const char *text);
     /* After every iteration: done of total, seconds left by the pace so far, the last loss. */
     void (*progress)(void *arg, int64_t done, int64_t total, double seconds_left, double loss);
 };

@@ -114,6 +114,18 @@ static void print_resumed(const struct run *run)
                          done->iteration + 1);
 }
 
+/* Gives away what the record has noted so far, while it can still change what the user does. */
+static void give_notes(const struct run *run)
+{
+    const struct tri_observer *observer = &run->request->observer;
+    tri_error *err = run->session->err;
+    if (!observer->note)
+        return;
+    for (int i = 0; i < tri_error_note_count(err); i++)
+        observer->note(observer->arg, tri_error_note_message(err, i));
+    tri_error_clear(err);
+}
+
 static tri_status start(struct run *run)
 {
     struct tri_session *session = run->session;
@@ -133,6 +145,7 @@ static tri_status start(struct run *run)
     if (session->world->rank != 0)
         return TRI_OK;
     TRI_TRY(tri_metrics_create(session, &run->request->observer, &run->metrics));
+    give_notes(run);
     tri_metrics_line(run->metrics, "ready after %.2f s: planned, built, %s",
                      tri_clock_seconds() - run->start_seconds,
                      session->config.checkpoint.load[0] ? "loaded" : "initialised");
