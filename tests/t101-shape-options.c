@@ -93,7 +93,8 @@ static void test_short_forms_that_clash(void **state)
                                 "layernorm_epsilon: 1e-5, disable_bias_linear: true, "
                                 "add_bias_linear: false, yarn_beta_fast: 3, beta_fast: 4, "
                                 "yarn_original_max_position_embeddings: 1.5, "
-                                "no_position_embedding: true, position_embedding_type: rope}",
+                                "no_position_embedding: true, "
+                                "position_embedding_type: learned_absolute}",
                                 &c, err),
                      TRI_INVALID);
     assert_int_equal(tri_error_count(err), 5);
@@ -104,6 +105,48 @@ static void test_short_forms_that_clash(void **state)
     assert_true(error_says(err, "'swiglu' means 'activation_func' silu, but 'activation_func' gelu "
                                 "was given as well"));
     assert_true(error_says(err, "'norm_epsilon' means 'layernorm_epsilon'"));
+    tri_error_destroy(&err);
+}
+
+static void test_short_forms_that_contradict_each_other(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *says;
+    } bad[] = {
+        {"shape: {swiglu: true, squared_relu: true}",
+         "'squared_relu' means 'activation_func' squared_relu, but 'swiglu' means silu; leave one "
+         "of them out"},
+        {"shape: {quick_geglu: true, swiglu: true}",
+         "'quick_geglu' means 'activation_func' quick_gelu, but 'swiglu' means silu"},
+        {"shape: {squared_relu: true, openai_gelu: true}",
+         "'openai_gelu' means 'activation_func' gelu_tanh, but 'squared_relu' means squared_relu"},
+    };
+    struct tri_gpt_config c;
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        tri_error *err = tri_error_create();
+        assert_int_equal(read_shape(bad[i].text, &c, err), TRI_INVALID);
+        assert_int_equal(tri_error_count(err), 1);
+        assert_true(error_says(err, bad[i].says));
+        tri_error_destroy(&err);
+    }
+}
+
+/* Megatron-LM's own Llama scripts give both: the one asks for rotary positions, the other for no table. */
+static void test_no_position_embedding_beside_others(void **state)
+{
+    (void)state;
+    tri_error *err = tri_error_create();
+    struct tri_gpt_config c;
+    assert_int_equal(
+        read_shape("shape: {use_rotary_position_embeddings: true, no_position_embedding: true}", &c,
+                   err),
+        TRI_OK);
+    assert_int_equal(c.position_embedding_type, TRI_POSITION_ROPE);
+    assert_int_equal(
+        read_shape("shape: {no_position_embedding: true, position_embedding_type: yarn}", &c, err),
+        TRI_OK);
+    assert_int_equal(c.position_embedding_type, TRI_POSITION_YARN);
     tri_error_destroy(&err);
 }
 
@@ -126,6 +169,8 @@ int main(void)
         cmocka_unit_test(test_defaults),
         cmocka_unit_test(test_short_forms),
         cmocka_unit_test(test_short_forms_that_clash),
+        cmocka_unit_test(test_short_forms_that_contradict_each_other),
+        cmocka_unit_test(test_no_position_embedding_beside_others),
         cmocka_unit_test(test_bad_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

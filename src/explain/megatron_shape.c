@@ -127,7 +127,7 @@ static const struct tri_word words[] = {
     FLAG("use-rope-scaling", TRI_UNDERSTOOD, "use_rope_scaling=true", NULL),
     VALUE("rope-scaling-factor", "8.0", TRI_UNDERSTOOD, "rope_scaling_factor", NULL),
     VALUE("no-rope-freq", NULL, TRI_UNDERSTOOD, "no_rope_freq", NULL),
-    NEGATED("no-position-embedding", TRI_UNDERSTOOD, "position_embedding_type=none", NULL),
+    NEGATED("no-position-embedding", TRI_UNDERSTOOD, "=", NULL),
     FLAG("openai-gelu", TRI_UNDERSTOOD, "activation_func=gelu_tanh", NULL),
     FLAG("squared-relu", TRI_UNDERSTOOD, "activation_func=squared_relu", NULL),
     FLAG("swiglu", TRI_UNDERSTOOD, "activation_func=silu gated_linear_unit=true", NULL),

@@ -69,6 +69,10 @@ void tri_megatron_note(struct tri_megatron_rules *rules, const char *name,
     const char *value = num > 0 ? values[0] : "";
     if (name_is(name, "group-query-attention"))
         rules->has_groups = true;
+    if (name_is(name, "no-position-embedding")) {
+        rules->has_no_positions = number >= 0;
+        rules->positions_field = number;
+    }
     if (name_is(name, "tokenizer-type"))
         rules->tokenizer_type = value;
     if (name_is(name, "tokenizer-model") || name_is(name, "tokenizer-name-or-path")) {
@@ -228,6 +232,21 @@ static void finish_groups(struct tri_megatron_rules *rules)
     }
 }
 
+/* --no-position-embedding asks for no learned table, and scripts give it beside rotary positions. */
+static void finish_positions(struct tri_megatron_rules *rules)
+{
+    tri_explanation *out = rules->out;
+    const char *type = tri_explain_get(out, "position_embedding_type");
+    if (!rules->has_no_positions)
+        return;
+    struct tri_explain_field *field = &out->fields[rules->positions_field];
+    if (type && strcmp(type, "learned_absolute") != 0)
+        field->why =
+            tri_explain_format(out, "position_embedding_type %s has no learned table", type);
+    else
+        tri_explain_set(out, field, "position_embedding_type", "none");
+}
+
 /* tokenizer.json stands in the folder that a Hugging Face tokenizer is read from. */
 static void finish_tokenizer(struct tri_megatron_rules *rules)
 {
@@ -318,6 +337,7 @@ void tri_megatron_finish(struct tri_megatron_rules *rules)
     if (rules->evaluates_nothing)
         tri_explain_unset(out, "eval_interval");
     finish_groups(rules);
+    finish_positions(rules);
     finish_counts(rules);
     tri_megatron_ranks(rules);
     finish_tokenizer(rules);

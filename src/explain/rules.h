@@ -10,9 +10,9 @@
 
 struct tri_megatron_rules {
     tri_explanation *out;
-    bool has_groups, has_num_groups, has_per_token_loss, evaluates_nothing;
+    bool has_groups, has_num_groups, has_per_token_loss, evaluates_nothing, has_no_positions;
     /* Fields whose meaning waits for the others: their number in the explanation, 0-based. */
-    int groups_field;
+    int groups_field, positions_field;
     struct {
         const char *value; /* NULL: not given */
         int field;

@@ -29,7 +29,7 @@ struct tri_shape_short {
     char heterogeneous_layers_config_path[TRI_OPTION_TEXT];
     double norm_epsilon;        /* layernorm_epsilon; NaN: not given */
     bool openai_gelu;           /* activation_func gelu_tanh */
-    bool no_position_embedding; /* position_embedding_type none */
+    bool no_position_embedding; /* position_embedding_type none unless rotary */
     /* Other names of attention's options; NaN: not given. */
     double yarn_original_max_position_embeddings, yarn_beta_fast, yarn_beta_slow;
 };

@@ -73,7 +73,7 @@ static const struct tri_option short_rows[] = {
      .offset = SHORT(no_position_embedding),
      .default_text = "false",
      .flags = TRI_OPTION_HIDDEN,
-     .help = "Short for position_embedding_type none."},
+     .help = "No learned table of positions: none at all, unless others are asked for."},
     {.name = "yarn_original_max_position_embeddings",
      .type = TRI_OPTION_DOUBLE,
      .offset = SHORT(yarn_original_max_position_embeddings),
@@ -123,13 +123,38 @@ static void short_apply(const struct level *levels, const char *short_name, cons
                       short_name, name, after, name, before);
 }
 
-static void apply_flags(const struct tri_shape_short *given, const struct level *levels,
-                        tri_error *err)
+struct form {
+    bool is_given;
+    const char *name, *option, *text;
+};
+
+/* True when a form before forms[i] gives its option another value; then err says so. */
+static bool form_clashes(const struct form *forms, int i, tri_error *err)
 {
-    const struct {
-        bool is_given;
-        const char *name, *option, *text;
-    } forms[] = {
+    for (int k = 0; k < i; k++) {
+        if (!forms[k].is_given || strcmp(forms[k].option, forms[i].option) != 0 ||
+            strcmp(forms[k].text, forms[i].text) == 0)
+            continue;
+        tri_error_add(err, TRI_INVALID,
+                      "'%s' means '%s' %s, but '%s' means %s; leave one of them out", forms[i].name,
+                      forms[i].option, forms[i].text, forms[k].name, forms[k].text);
+        return true;
+    }
+    return false;
+}
+
+/* --no-position-embedding turns off the learned table, and is written beside rotary positions. */
+static bool wants_no_positions(const struct tri_shape_short *given,
+                               const struct tri_gpt_config *config)
+{
+    return given->no_position_embedding && !given->use_rotary_position_embeddings &&
+           config->position_embedding_type == TRI_POSITION_LEARNED;
+}
+
+static void apply_flags(const struct tri_shape_short *given, const struct tri_gpt_config *config,
+                        const struct level *levels, tri_error *err)
+{
+    const struct form forms[] = {
         {given->swiglu, "swiglu", "activation_func", "silu"},
         {given->swiglu, "swiglu", "gated_linear_unit", "true"},
         {given->quick_geglu, "quick_geglu", "activation_func", "quick_gelu"},
@@ -140,10 +165,11 @@ static void apply_flags(const struct tri_shape_short *given, const struct level 
         {given->apply_layernorm_1p, "apply_layernorm_1p", "layernorm_zero_centered_gamma", "true"},
         {given->use_rotary_position_embeddings, "use_rotary_position_embeddings",
          "position_embedding_type", "rope"},
-        {given->no_position_embedding, "no_position_embedding", "position_embedding_type", "none"},
+        {wants_no_positions(given, config), "no_position_embedding", "position_embedding_type",
+         "none"},
     };
-    for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++)
-        if (forms[i].is_given)
+    for (int i = 0; i < (int)(sizeof(forms) / sizeof(forms[0])); i++)
+        if (forms[i].is_given && !form_clashes(forms, i, err))
             short_apply(levels, forms[i].name, forms[i].option, forms[i].text, err);
 }
 
@@ -178,7 +204,7 @@ tri_status tri_shape_apply_short(const struct tri_shape_short *given,
         {&tri_gpt_options, config, origins->gpt},
     };
     int problems = tri_error_count(err);
-    apply_flags(given, levels, err);
+    apply_flags(given, config, levels, err);
     apply_numbers(given, levels, err);
     if (given->group_query_attention && config->transformer.num_query_groups == TRI_UNSET)
         config->transformer.num_query_groups = 1;
