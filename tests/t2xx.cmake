@@ -15,3 +15,12 @@ tri_test(t210-teams ROOMS kernels LABELS quick)
 tri_test(t211-checked ROOMS kernels LABELS quick)
 tri_test(t212-registry ROOMS kernels LABELS quick)
 tri_test(t213-bench ROOMS kernels LABELS quick)
+
+# cpu_ref once more, in double.
+file(GLOB cpu_ref_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/kernels/cpu_ref/*.c)
+add_library(as_double OBJECT harness/as_double.c)
+tri_test(t214-differences ROOMS tensor LABELS quick)
+target_sources(t214-differences PRIVATE ${cpu_ref_sources} $<TARGET_OBJECTS:as_double>
+               harness/difference.c harness/difference_rows.c harness/difference_model.c)
+target_compile_options(t214-differences PRIVATE
+                       "SHELL:-include ${CMAKE_CURRENT_SOURCE_DIR}/harness/as_double.h")
