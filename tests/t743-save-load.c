@@ -142,7 +142,7 @@ static void test_state(void **state)
           dir);
     tri_error_clear(err);
     assert_int_equal(tri_checkpoint_read_state(dir, arena, err, &read), TRI_INVALID);
-    ASSERT_MESSAGE(err, "'iteration' is a text, expected a whole number");
+    ASSERT_MESSAGE(err, "'iteration' is '7', expected a whole number");
     ASSERT_MESSAGE(err, "'consumed_samples' is missing");
     tri_arena_destroy(&arena);
 }

@@ -3,7 +3,7 @@
 #include "checkpoint/format.h"
 
 #include "checkpoint/io.h"
-#include "checkpoint/json_io.h"
+#include "checkpoint/json_write.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -59,7 +59,7 @@ tri_status tri_format_write_state(const char *path, const struct tri_checkpoint_
         return tri_error_add(err, TRI_INVALID,
                              "the state of the checkpoint cannot be written: out of memory or a "
                              "text that is not UTF-8");
-    tri_status status = tri_json_io_write(path, root, false, err);
+    tri_status status = tri_json_write_file(path, root, false, err);
     json_decref(root);
     return status;
 }
@@ -71,47 +71,43 @@ static tri_status state_open(const char *dir, tri_arena *arena, tri_error *err, 
     if (!*path)
         return TRI_NOMEM;
     TRI_TRY(tri_json_read_file(*path, TRI_MAX_JSON_BYTES_STATE, err, root));
-    const json_t *format = tri_json_io_member(*root, "format", JSON_STRING, *path, err);
-    const json_t *version = tri_json_io_member(*root, "version", JSON_INTEGER, *path, err);
-    tri_status status = format && version ? TRI_OK : TRI_INVALID;
-    if (status == TRI_OK && strcmp(json_string_value(format), state_format) != 0)
+    const struct tri_json json = {.object = *root, .name = *path, .err = err};
+    const char *format = NULL;
+    int64_t version = 0;
+    tri_status status = tri_json_get_text(&json, "format", &format);
+    tri_status got = tri_json_get_int(&json, "version", &version);
+    status = status == TRI_OK ? got : status;
+    if (status == TRI_OK && strcmp(format, state_format) != 0)
         status = tri_error_add(err, TRI_INVALID, "'%s' is no training state of trine", *path);
-    if (status == TRI_OK &&
-        (json_integer_value(version) < 1 || json_integer_value(version) > TRI_CHECKPOINT_VERSION))
-        status =
-            tri_error_add(err, TRI_UNSUPPORTED,
-                          "'%s' has format version %lld, this program reads 1 to %d; use a "
-                          "newer trine",
-                          *path, (long long)json_integer_value(version), TRI_CHECKPOINT_VERSION);
+    if (status == TRI_OK && (version < 1 || version > TRI_CHECKPOINT_VERSION))
+        status = tri_error_add(err, TRI_UNSUPPORTED,
+                               "'%s' has format version %lld, this program reads 1 to %d; use a "
+                               "newer trine",
+                               *path, (long long)version, TRI_CHECKPOINT_VERSION);
     if (status != TRI_OK)
         json_decref(*root);
     return status;
 }
 
-static tri_status state_number(const json_t *root, const char *key, const char *path,
-                               tri_error *err, int64_t *value)
+static tri_status state_number(const struct tri_json *json, const char *key, int64_t *value)
 {
-    const json_t *member = tri_json_io_member(root, key, JSON_INTEGER, path, err);
-    if (!member)
-        return TRI_INVALID;
-    *value = json_integer_value(member);
+    TRI_TRY(tri_json_get_int(json, key, value));
     if (*value < 0)
-        return tri_error_add(err, TRI_INVALID, "'%s': '%s' is %lld, expected at least 0", path, key,
-                             (long long)*value);
+        return tri_error_add(json->err, TRI_INVALID, "%s: '%s' is %lld, expected at least 0",
+                             json->name, key, (long long)*value);
     return TRI_OK;
 }
 
-static tri_status state_text(const json_t *root, const char *key, const char *path,
-                             tri_arena *arena, tri_error *err, const char **text)
+static tri_status state_text(const struct tri_json *json, const char *key, tri_arena *arena,
+                             const char **text)
 {
-    const json_t *member = json_object_get(root, key);
+    const char *found;
     *text = NULL;
-    if (!member || json_is_null(member))
+    if (!tri_json_has(json, key))
         return TRI_OK;
-    if (!json_is_string(member))
-        return tri_error_add(err, TRI_INVALID, "'%s': '%s' is no text", path, key);
-    *text = tri_arena_format(arena, "%s", json_string_value(member));
-    return *text ? TRI_OK : format_no_memory(err);
+    TRI_TRY(tri_json_get_text(json, key, &found));
+    *text = tri_arena_format(arena, "%s", found);
+    return *text ? TRI_OK : format_no_memory(json->err);
 }
 
 tri_status tri_checkpoint_read_state(const char *dir, tri_arena *arena, tri_error *err,
@@ -135,13 +131,14 @@ tri_status tri_checkpoint_read_state(const char *dir, tri_arena *arena, tri_erro
         const char *key;
         const char **text;
     } texts[] = {{"options", &made.options}, {"tokenizer", &made.tokenizer}, {"data", &made.data}};
+    const struct tri_json json = {.object = root, .name = path, .err = err};
     tri_status status = TRI_OK;
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
-        tri_status got = state_number(root, numbers[i].key, path, err, numbers[i].value);
+        tri_status got = state_number(&json, numbers[i].key, numbers[i].value);
         status = status == TRI_OK ? got : status;
     }
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-        tri_status got = state_text(root, texts[i].key, path, arena, err, texts[i].text);
+        tri_status got = state_text(&json, texts[i].key, arena, texts[i].text);
         status = status == TRI_OK ? got : status;
     }
     json_decref(root);
@@ -153,9 +150,9 @@ tri_status tri_checkpoint_read_state(const char *dir, tri_arena *arena, tri_erro
 static tri_status moment_list(const json_t *root, const char *path, const char *name,
                               tri_arena *arena, tri_error *err, struct tri_moment_files *files)
 {
-    const json_t *moments = tri_json_io_member(root, "moments", JSON_OBJECT, path, err);
-    if (!moments)
-        return TRI_INVALID;
+    const struct tri_json json = {.object = root, .name = path, .err = err};
+    const json_t *moments;
+    TRI_TRY(tri_json_get_object(&json, "moments", &moments));
     const json_t *list = json_object_get(moments, name);
     if (!json_is_array(list))
         return tri_error_add(err, TRI_INVALID,
@@ -194,9 +191,9 @@ tri_status tri_format_read_moment(const char *dir, const char *name, tri_arena *
 static tri_status moment_names(const json_t *root, const char *path, tri_arena *arena,
                                tri_error *err, const char ***names, int *num)
 {
-    const json_t *moments = tri_json_io_member(root, "moments", JSON_OBJECT, path, err);
-    if (!moments)
-        return TRI_INVALID;
+    const struct tri_json json = {.object = root, .name = path, .err = err};
+    const json_t *moments;
+    TRI_TRY(tri_json_get_object(&json, "moments", &moments));
     const char **list = tri_arena_alloc(arena, (json_object_size(moments) + 1) * sizeof(*list));
     if (!list)
         return format_no_memory(err);
@@ -312,36 +309,42 @@ tri_status tri_format_write_sums(const char *path, json_t *files, tri_error *err
                              "files", files);
     if (!root)
         return format_no_memory(err);
-    tri_status status = tri_json_io_write(path, root, true, err);
+    tri_status status = tri_json_write_file(path, root, true, err);
     json_decref(root);
     return status;
+}
+
+static tri_status check_sums(const json_t *root, const char *path, tri_error *err)
+{
+    const struct tri_json json = {.object = root, .name = path, .err = err};
+    const json_t *files;
+    int64_t version;
+    TRI_TRY(tri_json_get_object(&json, "files", &files));
+    TRI_TRY(tri_json_get_int(&json, "version", &version));
+    if (version != TRI_CHECKPOINT_VERSION)
+        return tri_error_add(err, TRI_UNSUPPORTED,
+                             "'%s' has format version %lld, this program reads %d", path,
+                             (long long)version, TRI_CHECKPOINT_VERSION);
+    return TRI_OK;
 }
 
 tri_status tri_format_read_sums(const char *dir, tri_error *err, json_t **root, json_t **files)
 {
     tri_arena *arena = tri_arena_create();
     const char *path = arena ? tri_io_path(arena, err, dir, TRI_CHECKSUM_FILE) : NULL;
-    json_t *got = NULL, *member = NULL;
+    json_t *got = NULL;
     tri_status status = path ? tri_json_read_file(path, TRI_MAX_JSON_BYTES_STATE, err, &got)
                              : format_no_memory(err);
-    if (status == TRI_OK) {
-        member = tri_json_io_member(got, "files", JSON_OBJECT, path, err);
-        const json_t *version = tri_json_io_member(got, "version", JSON_INTEGER, path, err);
-        if (!member || !version)
-            status = TRI_INVALID;
-        else if (json_integer_value(version) != TRI_CHECKPOINT_VERSION)
-            status = tri_error_add(err, TRI_UNSUPPORTED,
-                                   "'%s' has format version %lld, this program reads %d", path,
-                                   (long long)json_integer_value(version), TRI_CHECKPOINT_VERSION);
-        if (status != TRI_OK)
-            json_decref(got);
-    }
+    if (status == TRI_OK)
+        status = check_sums(got, path, err);
     tri_arena_destroy(&arena);
-    if (status == TRI_OK) {
-        *root = got;
-        *files = member;
+    if (status != TRI_OK) {
+        json_decref(got);
+        return status;
     }
-    return status;
+    *root = got;
+    *files = json_object_get(got, "files");
+    return TRI_OK;
 }
 
 static tri_status check_size(const char *dir, const char *name, const json_t *entry,

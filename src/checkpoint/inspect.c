@@ -3,7 +3,7 @@
 #include "checkpoint/inspect.h"
 
 #include "checkpoint/format.h"
-#include "checkpoint/json_io.h"
+#include "checkpoint/json_write.h"
 #include "checkpoint/source.h"
 
 #include <stdlib.h>
@@ -120,7 +120,7 @@ static tri_status inspect_print_json(FILE *out, const struct inspection *found, 
                   "state", inspect_state(found), "tensors", tensors);
     TRI_CHECK(root, err, TRI_NOMEM, "out of memory for the description of '%s'", found->dir);
     char *text = NULL;
-    tri_status status = tri_json_io_format(root, false, err, &text);
+    tri_status status = tri_json_write_text(root, false, err, &text);
     json_decref(root);
     if (status == TRI_OK)
         fputs(text, out);

@@ -7,7 +7,6 @@
 
 #include "checkpoint/format.h"
 #include "checkpoint/io.h"
-#include "checkpoint/json_io.h"
 #include "checkpoint/pieces.h"
 #include "checkpoint/source.h"
 #include "checkpoint/transfer.h"

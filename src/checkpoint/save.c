@@ -8,7 +8,7 @@
 
 #include "checkpoint/format.h"
 #include "checkpoint/io.h"
-#include "checkpoint/json_io.h"
+#include "checkpoint/json_write.h"
 #include "checkpoint/pieces.h"
 #include "checkpoint/publish.h"
 #include "checkpoint/transfer.h"
@@ -133,7 +133,7 @@ static tri_status save_write_index(struct save_run *run)
         json_decref(root);
         return save_no_memory(run->err);
     }
-    tri_status status = tri_json_io_write(path, root, true, run->err);
+    tri_status status = tri_json_write_file(path, root, true, run->err);
     json_decref(root);
     return status;
 }

@@ -3,8 +3,8 @@
    tensors. */
 #include "checkpoint/source.h"
 
+#include "base/json.h"
 #include "checkpoint/io.h"
-#include "checkpoint/json_io.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -199,9 +199,10 @@ static tri_status source_open_index(const char *dir, const char *path, tri_arena
     const char **files = NULL;
     struct tri_source_mapped *mapped = NULL;
     int num_files = 0, num_mapped = 0;
-    const json_t *map = tri_json_io_member(root, "weight_map", JSON_OBJECT, path, err);
-    tri_status status = TRI_INVALID;
-    if (map)
+    const struct tri_json json = {.object = root, .name = path, .err = err};
+    const json_t *map = NULL;
+    tri_status status = tri_json_get_object(&json, "weight_map", &map);
+    if (status == TRI_OK)
         status = index_lists(map, path, arena, err, &files, &num_files, &mapped, &num_mapped);
     if (status == TRI_OK) {
         status = tri_source_open_files(dir, files, num_files, arena, err, source);

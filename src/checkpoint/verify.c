@@ -4,7 +4,6 @@
 
 #include "checkpoint/format.h"
 #include "checkpoint/io.h"
-#include "checkpoint/json_io.h"
 #include "checkpoint/source.h"
 #include "checkpoint/transfer.h"
 
