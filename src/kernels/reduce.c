@@ -13,6 +13,8 @@
 
 #include <string.h>
 
+#define INLINE static inline __attribute__((always_inline))
+
 /* Elements of a block: at most 4 KiB of partial results. */
 #define BLOCK 512
 
@@ -75,9 +77,14 @@ static uint16_t f16_store(float value)
     return (uint16_t)(sign | ((rest >> 13) - (112u << 10)));
 }
 
-static inline void f32_combine(enum tri_reduce op, float *restrict sum, const float *restrict in,
-                               int64_t n)
+/* sum = sum op in, for n elements of one type */
+typedef void combine_fn(enum tri_reduce op, void *restrict sum, const void *restrict in, int64_t n);
+
+INLINE void f32_combine(enum tri_reduce op, void *restrict partial, const void *restrict next,
+                        int64_t n)
 {
+    float *sum = partial;
+    const float *in = next;
     if (op == TRI_REDUCE_SUM)
         for (int64_t i = 0; i < n; i++)
             sum[i] += in[i];
@@ -89,9 +96,11 @@ static inline void f32_combine(enum tri_reduce op, float *restrict sum, const fl
             sum[i] = in[i] < sum[i] || in[i] != in[i] ? in[i] : sum[i];
 }
 
-static inline void f64_combine(enum tri_reduce op, double *restrict sum, const double *restrict in,
-                               int64_t n)
+INLINE void f64_combine(enum tri_reduce op, void *restrict partial, const void *restrict next,
+                        int64_t n)
 {
+    double *sum = partial;
+    const double *in = next;
     if (op == TRI_REDUCE_SUM)
         for (int64_t i = 0; i < n; i++)
             sum[i] += in[i];
@@ -104,9 +113,11 @@ static inline void f64_combine(enum tri_reduce op, double *restrict sum, const d
 }
 
 /* The sum wraps round: limbs of an exact sum may borrow. */
-static inline void i64_combine(enum tri_reduce op, int64_t *restrict sum,
-                               const int64_t *restrict in, int64_t n)
+INLINE void i64_combine(enum tri_reduce op, void *restrict partial, const void *restrict next,
+                        int64_t n)
 {
+    int64_t *sum = partial;
+    const int64_t *in = next;
     if (op == TRI_REDUCE_SUM)
         for (int64_t i = 0; i < n; i++)
             sum[i] = (int64_t)((uint64_t)sum[i] + (uint64_t)in[i]);
@@ -121,44 +132,24 @@ static inline void i64_combine(enum tri_reduce op, int64_t *restrict sum,
             sum[i] |= in[i];
 }
 
-static void f32_block(enum tri_reduce op, float *out, const void *const *in, int num, int64_t first,
-                      int64_t n)
+/* Types whose partial results have the type itself. */
+INLINE void wide_block(enum tri_reduce op, void *out, const void *const *in, int num, int64_t first,
+                       int64_t n, size_t size, combine_fn *combine)
 {
-    float sum[BLOCK];
-    memcpy(sum, (const float *)in[0] + first, (size_t)n * sizeof *sum);
+    union {
+        float f32[BLOCK];
+        double f64[BLOCK];
+        int64_t i64[BLOCK];
+    } sum;
+    memcpy(&sum, (const char *)in[0] + (size_t)first * size, (size_t)n * size);
     for (int k = 1; k < num; k++) {
-        const float *next = (const float *)in[k] + first;
+        const char *next = (const char *)in[k] + (size_t)first * size;
         if (n == BLOCK && op == TRI_REDUCE_SUM)
-            f32_combine(TRI_REDUCE_SUM, sum, next, BLOCK);
+            combine(TRI_REDUCE_SUM, &sum, next, BLOCK);
         else
-            f32_combine(op, sum, next, n);
+            combine(op, &sum, next, n);
     }
-    memcpy(out + first, sum, (size_t)n * sizeof *sum);
-}
-
-static void f64_block(enum tri_reduce op, double *out, const void *const *in, int num,
-                      int64_t first, int64_t n)
-{
-    double sum[BLOCK];
-    memcpy(sum, (const double *)in[0] + first, (size_t)n * sizeof *sum);
-    for (int k = 1; k < num; k++) {
-        const double *next = (const double *)in[k] + first;
-        if (n == BLOCK && op == TRI_REDUCE_SUM)
-            f64_combine(TRI_REDUCE_SUM, sum, next, BLOCK);
-        else
-            f64_combine(op, sum, next, n);
-    }
-    memcpy(out + first, sum, (size_t)n * sizeof *sum);
-}
-
-static void i64_block(enum tri_reduce op, int64_t *out, const void *const *in, int num,
-                      int64_t first, int64_t n)
-{
-    int64_t sum[BLOCK];
-    memcpy(sum, (const int64_t *)in[0] + first, (size_t)n * sizeof *sum);
-    for (int k = 1; k < num; k++)
-        i64_combine(op, sum, (const int64_t *)in[k] + first, n);
-    memcpy(out + first, sum, (size_t)n * sizeof *sum);
+    memcpy((char *)out + (size_t)first * size, &sum, (size_t)n * size);
 }
 
 typedef float half_load_fn(uint16_t half);
@@ -185,15 +176,15 @@ static void reduce_block(enum tri_reduce op, enum tri_dtype dtype, void *out, co
                          int num, int64_t first, int64_t n)
 {
     if (dtype == TRI_DTYPE_F32)
-        f32_block(op, out, in, num, first, n);
+        wide_block(op, out, in, num, first, n, sizeof(float), f32_combine);
     else if (dtype == TRI_DTYPE_F64)
-        f64_block(op, out, in, num, first, n);
+        wide_block(op, out, in, num, first, n, sizeof(double), f64_combine);
     else if (dtype == TRI_DTYPE_BF16)
         half_block(op, out, in, num, first, n, bf16_load, bf16_store);
     else if (dtype == TRI_DTYPE_F16)
         half_block(op, out, in, num, first, n, f16_load, f16_store);
     else
-        i64_block(op, out, in, num, first, n);
+        wide_block(op, out, in, num, first, n, sizeof(int64_t), i64_combine);
 }
 
 void tri_reduce_in_order(enum tri_reduce op, enum tri_dtype dtype, void *out, const void *const *in,
