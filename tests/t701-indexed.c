@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Token file pairs: bytes as Megatron writes them, round trips, and every way a pair can be broken. */
-#include "t70-cases.h"
+#include "t70-big.h"
 
 #include "data/indexed_dataset.h"
 #include "data/indexed_writer.h"
@@ -54,23 +54,11 @@ static uint32_t file_crc(const char *path)
     return crc;
 }
 
-/* A corpus of 1000 documents whose checksums were recorded from Megatron's builder. */
 static void test_big(void **state)
 {
     (void)state;
-    tri_indexed_writer *writer = NULL;
     tri_indexed_dataset *dataset = NULL;
-    int32_t tokens[100];
-    case_ok(err, tri_indexed_writer_create(case_path("big"), TRI_IDX_I32, &writer, err));
-    for (int i = 0; i < 1000; i++) {
-        int length = 7919 * i % 97 + 1;
-        for (int j = 0; j < length; j++)
-            tokens[j] = (31 * i + 17 * j) % 50000 + 1;
-        case_ok(err, tri_indexed_writer_add_sequence(writer, tokens, length, err));
-        case_ok(err, tri_indexed_writer_end_document(writer, err));
-    }
-    case_ok(err, tri_indexed_writer_end(writer, err));
-    tri_indexed_writer_destroy(&writer);
+    case_write_big(err);
     assert_int_equal(file_crc(case_path("big.idx")), 0x1ea0b876u);
     assert_int_equal(file_crc(case_path("big.bin")), 0x30066515u);
     case_ok(err, tri_indexed_dataset_create(case_path("big"), &dataset, err));

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Document, sample and shuffle index and the samples themselves against Megatron's, entry by entry;
    splits that are empty or too small. */
-#include "t70-cases.h"
+#include "t70-big.h"
 
 #include "data/gpt_dataset.h"
-#include "data/indexed_writer.h"
 #include "data/split.h"
 
 #include <zlib.h>
@@ -124,22 +123,6 @@ struct big_part {
     uint32_t documents, samples, shuffle, stream;
 };
 
-static void write_big(void)
-{
-    tri_indexed_writer *writer = NULL;
-    int32_t tokens[100];
-    case_ok(err, tri_indexed_writer_create(case_path("big"), TRI_IDX_I32, &writer, err));
-    for (int i = 0; i < 1000; i++) {
-        int length = 7919 * i % 97 + 1;
-        for (int j = 0; j < length; j++)
-            tokens[j] = (31 * i + 17 * j) % 50000 + 1;
-        case_ok(err, tri_indexed_writer_add_sequence(writer, tokens, length, err));
-        case_ok(err, tri_indexed_writer_end_document(writer, err));
-    }
-    case_ok(err, tri_indexed_writer_end(writer, err));
-    tri_indexed_writer_destroy(&writer);
-}
-
 static uint32_t stream_crc(const tri_gpt_dataset *dataset, int64_t S)
 {
     int32_t tokens[65], labels[64], positions[64];
@@ -195,7 +178,7 @@ static void test_big(void **state)
         {"1,0,0", 0, 2500, 42, 4, 3063, 0x5e03875a, 0x33312c3b, 0x276f31e3, 0x9b05793f},
     };
     tri_indexed_dataset *file = NULL;
-    write_big();
+    case_write_big(err);
     case_ok(err, tri_indexed_dataset_create(case_path("big"), &file, err));
     for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
         check_big(file, &parts[i]);

@@ -150,6 +150,22 @@ static void take_line(void *arg, const char *text)
     atomic_fetch_add(&num_lines, 1);
 }
 
+/* All ranks are done with the first round before any call counts. */
+static tri_status begin_counting(const struct tri_session *session)
+{
+    TRI_TRY(tri_group_barrier(session->context->all));
+    if (session->world->rank == 0)
+        start_counting();
+    return tri_group_barrier(session->context->all);
+}
+
+static tri_status end_counting(const struct tri_session *session)
+{
+    TRI_TRY(tri_group_barrier(session->context->all));
+    atomic_store(&is_counting, false);
+    return tri_group_barrier(session->context->all);
+}
+
 static tri_status steady_steps(struct tri_session *session, struct train_source *source,
                                tri_metrics *metrics)
 {
@@ -162,17 +178,10 @@ static tri_status steady_steps(struct tri_session *session, struct train_source 
         TRI_TRY(tri_step_run(session, &batches, &schedule, false, &progress, &result));
         if (metrics)
             TRI_TRY(tri_metrics_step(metrics, &progress, &result));
-        if (i > 0)
-            continue;
-        /* All ranks are done with step 1 before any call counts. */
-        TRI_TRY(tri_group_barrier(session->context->all));
-        if (session->world->rank == 0)
-            start_counting();
-        TRI_TRY(tri_group_barrier(session->context->all));
+        if (i == 0)
+            TRI_TRY(begin_counting(session));
     }
-    TRI_TRY(tri_group_barrier(session->context->all));
-    atomic_store(&is_counting, false);
-    return tri_group_barrier(session->context->all);
+    return end_counting(session);
 }
 
 static tri_status steady(struct tri_session *session, void *arg)
@@ -234,16 +243,10 @@ static tri_status steady_scores(struct tri_session *session, tri_scorer *scorer)
     for (int i = 0; i < 3; i++) {
         TRI_TRY(tri_scorer_run(scorer, &request, &scores));
         request.num_sequences = NUM - 3 * i;
-        if (i > 0)
-            continue;
-        TRI_TRY(tri_group_barrier(session->context->all));
-        if (session->world->rank == 0)
-            start_counting();
-        TRI_TRY(tri_group_barrier(session->context->all));
+        if (i == 0)
+            TRI_TRY(begin_counting(session));
     }
-    TRI_TRY(tri_group_barrier(session->context->all));
-    atomic_store(&is_counting, false);
-    return tri_group_barrier(session->context->all);
+    return end_counting(session);
 }
 
 static tri_status steady_scorer(struct tri_session *session, void *arg)
