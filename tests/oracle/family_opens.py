@@ -12,7 +12,6 @@ it computes in this one. FOLDER holds that older one, from 'pip install --target
 import argparse
 import json
 import os
-import struct
 import subprocess
 import sys
 import tempfile
@@ -20,28 +19,11 @@ import tempfile
 import torch
 import transformers
 from safetensors.torch import load_file, save_file
-from transformers import AutoModelForCausalLM
+
+from opened import open_strictly
 
 CASES = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "golden", "hf")
-RUN = ["--micro-batch-size", "1", "--global-batch-size", "2", "--train-iters", "1", "--lr", "0", "--seq-length", "8"]
-
-
-def write_tokens(prefix):
-    """A token file of Megatron-LM: one document of 64 tokens."""
-    with open(prefix + ".bin", "wb") as file:
-        file.write(struct.pack("<64H", *(i % 90 for i in range(64))))
-    with open(prefix + ".idx", "wb") as file:
-        file.write(b"MMIDIDX\0\0" + struct.pack("<QBQQ", 1, 8, 1, 2) + struct.pack("<iqqq", 64, 0, 0, 1))
-
-
-def open_strictly(folder):
-    # The older version knows 'torch_dtype' only, the newer both.
-    model, info = AutoModelForCausalLM.from_pretrained(folder, torch_dtype=torch.float32, output_loading_info=True,
-                                                       attn_implementation="eager", local_files_only=True)
-    bad = {key: value for key, value in info.items() if value}
-    if bad:
-        sys.exit(f"'{folder}' does not load strictly: {bad}")
-    return model.eval()
+RUN = ["--train-iters", "0", "--seq-length", "8"]
 
 
 def logits(folder, case):
@@ -50,13 +32,13 @@ def logits(folder, case):
         return open_strictly(folder)(ids).logits.contiguous()
 
 
-def train(trine, work, name, *flags):
+def save(trine, work, name, *flags):
     out = os.path.join(work, name)
-    done = subprocess.run([trine, "train", *flags, *RUN, "--train-data-path", os.path.join(work, "tokens"), "--save",
-                           out], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    done = subprocess.run([trine, "train", *flags, *RUN, "--save", out], stdout=subprocess.DEVNULL,
+                          stderr=subprocess.PIPE, text=True)
     if done.returncode != 0:
         sys.exit(f"{name}: {done.stderr}")
-    return os.path.join(out, "iter_0000001")
+    return os.path.join(out, "iter_0000000")
 
 
 def check(trine, case, work, older):
@@ -68,13 +50,13 @@ def check(trine, case, work, older):
     wanted = logits(model, case)
     for name, grid in {"one": [], "grid": ["--ranks", str(2 * tp), "--tensor-model-parallel-size", str(tp),
                                            "--pipeline-model-parallel-size", "2"]}.items():
-        saved = train(trine, work, f"{case}-{name}", "--shape-from", model, "--load", model, "--finetune", *grid)
+        saved = save(trine, work, f"{case}-{name}", "--shape-from", model, "--load", model, "--finetune", *grid)
         if not torch.equal(logits(saved, case), wanted):
             sys.exit(f"{case}: what was saved on {name} computes something else")
     run = os.path.join(work, case + ".yaml")
     with open(run, "w", encoding="utf-8") as file:
         subprocess.run([trine, "explain", model + "/config.json", "--to-run-file"], check=True, stdout=file)
-    new = train(trine, work, case + "-new", run, "--init-method-std", "0.3")
+    new = save(trine, work, case + "-new", run, "--init-method-std", "0.3")
     now = logits(new, case)
     said = "opens as it was"
     if older:
@@ -103,7 +85,6 @@ def main():
             sys.exit(f"transformers {transformers.__version__} is not older")
         return save_file({"logits": logits(folder, case)}, path)
     with tempfile.TemporaryDirectory() as work:
-        write_tokens(os.path.join(work, "tokens"))
         for case in [args.case] if args.case else sorted(os.listdir(CASES)):
             check(args.trine, case, work, args.older)
 

@@ -21,9 +21,10 @@ import tempfile
 import torch
 import transformers
 from safetensors.torch import save_file
-from transformers import AutoModelForCausalLM, AutoTokenizer
+from transformers import AutoTokenizer
 
 import torch_train
+from opened import open_strictly
 
 TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 FILES = ["config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"]
@@ -49,16 +50,6 @@ def make(trine, family, work):
     run("train", *COMMON.split(), *FAMILIES[family].split(), "--train-data-path", prefix, "--tokenizer",
         tokenizer, "--save", os.path.join(work, "save"))
     return os.path.join(work, "save", "iter_0000020"), prefix
-
-
-def open_strictly(folder):
-    model, info = AutoModelForCausalLM.from_pretrained(
-        folder, dtype=torch.float32, attn_implementation="eager", output_loading_info=True,
-        local_files_only=True)
-    bad = {key: value for key, value in info.items() if value}
-    if bad:
-        sys.exit(f"'{folder}' does not load strictly: {bad}")
-    return model.eval()
 
 
 def write_case(saved, prefix, out):
