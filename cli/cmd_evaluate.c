@@ -24,6 +24,7 @@ struct options {
     char sequences[TRI_OPTION_TEXT]; /* JSON lines */
     int64_t max_tokens;
     char per_token[TRI_OPTION_TEXT]; /* file for every token's value */
+    bool entropy;
     int64_t part;
 };
 
@@ -52,6 +53,12 @@ static const struct tri_option rows[] = {
      .help = "file for every token's value, -: standard output; with --sequences a JSON line "
              "(tokens, logprobs, sum, count) per line, with --tokens a line 'position token loss' "
              "per prediction"},
+    {.name = "entropy",
+     .type = TRI_OPTION_BOOL,
+     .offset = offsetof(struct options, entropy),
+     .default_text = "false",
+     .help = "with --sequences and --per-token: beside each log-probability the entropy of the "
+             "distribution that it is from, in nats"},
     {.name = "part",
      .type = TRI_OPTION_CHOICE,
      .offset = offsetof(struct options, part),
@@ -111,24 +118,34 @@ static void write_number(FILE *out, double value, int digits)
         fprintf(out, "%.*g", digits, value);
 }
 
-/* One line of sequence n, whose tokens begin at start; null where nothing predicts a token, and in
-   its prompt. */
+/* ", "name": [...]": a value for each token of sequence n, which begin at start; null where nothing predicts a
+   token, and in its prompt. */
+static void write_values(FILE *out, const struct tri_sequences *sequences, int64_t n, int64_t start,
+                         const char *name, const float *values)
+{
+    fprintf(out, ", \"%s\": [", name);
+    for (int64_t t = 0; t < sequences->lengths[n]; t++) {
+        fputs(t ? ", " : "", out);
+        if (t == 0 || t < sequences->prompt_lengths[n])
+            fputs("null", out);
+        else
+            write_number(out, (double)values[start + t], 9);
+    }
+    fputc(']', out);
+}
+
+/* One line of sequence n, whose tokens begin at start. */
 static void write_line(FILE *out, const struct request *request, int64_t n, int64_t start)
 {
     const struct tri_sequences *sequences = &request->sequences;
-    int64_t length = sequences->lengths[n], prompt = sequences->prompt_lengths[n];
     fputs("{\"tokens\": [", out);
-    for (int64_t t = 0; t < length; t++)
+    for (int64_t t = 0; t < sequences->lengths[n]; t++)
         fprintf(out, "%s%" PRId32, t ? ", " : "", sequences->tokens.data[start + t]);
-    fputs("], \"logprobs\": [", out);
-    for (int64_t t = 0; t < length; t++) {
-        fputs(t ? ", " : "", out);
-        if (t == 0 || t < prompt)
-            fputs("null", out);
-        else
-            write_number(out, (double)request->scores.logprobs[start + t], 9);
-    }
-    fputs("], \"sum\": ", out);
+    fputc(']', out);
+    write_values(out, sequences, n, start, "logprobs", request->scores.logprobs);
+    if (request->scores.entropies)
+        write_values(out, sequences, n, start, "entropy", request->scores.entropies);
+    fputs(", \"sum\": ", out);
     write_number(out, request->scores.sums[n], 15);
     fprintf(out, ", \"count\": %" PRId64 "}\n", request->scores.counts[n]);
 }
@@ -232,12 +249,16 @@ static tri_status make_scores(const struct request *request, struct tri_scores *
 {
     size_t num = (size_t)request->sequences.num;
     bool keeps = request->options->per_token[0] != '\0';
+    bool keeps_entropies = request->options->entropy;
     scores->sums = calloc(num, sizeof(double));
     scores->counts = calloc(num, sizeof(int64_t));
     if (keeps)
         scores->logprobs = calloc((size_t)request->sequences.tokens.num, sizeof(float));
-    TRI_CHECK(scores->sums && scores->counts && (!keeps || scores->logprobs), err, TRI_NOMEM,
-              "out of memory for the log-probabilities of %" PRId64 " tokens",
+    if (keeps_entropies)
+        scores->entropies = calloc((size_t)request->sequences.tokens.num, sizeof(float));
+    TRI_CHECK(scores->sums && scores->counts && (!keeps || scores->logprobs) &&
+                  (!keeps_entropies || scores->entropies),
+              err, TRI_NOMEM, "out of memory for the log-probabilities of %" PRId64 " tokens",
               request->sequences.tokens.num);
     return TRI_OK;
 }
@@ -268,6 +289,7 @@ static int read_and_run(struct tri_run_config *config, const struct options *opt
         tri_cli_print_record(err);
     tri_sequences_fini(&request.sequences);
     free(request.scores.logprobs);
+    free(request.scores.entropies);
     free(request.scores.sums);
     free(request.scores.counts);
     tri_error_destroy(&err);
@@ -286,6 +308,8 @@ static int check_options(const struct options *options, const struct tri_run_con
                       "nothing to evaluate; give --tokens PREFIX, --sequences FILE or data_path");
     if (options->per_token[0] && !has_tokens && !has_lines)
         tri_error_add(err, TRI_INVALID, "--per-token needs --tokens or --sequences");
+    if (options->entropy && (!has_lines || !options->per_token[0]))
+        tri_error_add(err, TRI_INVALID, "--entropy needs --sequences and --per-token");
     if (options->max_tokens > 0 && !has_tokens)
         tri_error_add(err, TRI_INVALID, "--max-tokens needs --tokens");
     if (strcmp(options->sequences, "-") == 0 && tri_cli_launcher_rank() >= 0)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Log-probabilities of given tokens against what transformers computed, on one rank and on each axis of the
- * grid: the token losses of golden/hf (targets of their own) and golden/scores (lengths of their own). What
- * must not change a bit is held against one rank or one rank of the same tp, bit for bit. Run as "t823-score
- * CASE GRID [IMPLEMENTATION]".
+ * Log-probabilities of given tokens, and entropies of the distributions they are from, against what
+ * transformers computed, on one rank and on each axis of the grid: the token losses of golden/hf (targets of
+ * their own) and golden/scores (lengths of their own). What must not change a bit is held against one rank or
+ * one rank of the same tp, bit for bit. Run as "t823-score CASE GRID [IMPLEMENTATION]".
  */
 #include "base/json.h"
 #include "train/case.h"
@@ -43,7 +43,8 @@ struct input {
     int64_t lengths[MAX_SEQUENCES], prompts[MAX_SEQUENCES];
     int32_t tokens[MAX_TOKENS], targets[MAX_TOKENS];
     uint8_t mask[MAX_TOKENS];
-    double expected[MAX_TOKENS];
+    double expected[MAX_TOKENS], entropies[MAX_TOKENS];
+    bool has_entropies;
 };
 
 static void read_ragged(struct input *input)
@@ -55,15 +56,19 @@ static void read_ragged(struct input *input)
     assert_int_equal(tri_json_read_file(path, 1 << 20, err, &root), TRI_OK);
     memset(input, 0, sizeof *input);
     const json_t *rows = json_object_get(root, "sequences"),
-                 *values = json_object_get(root, "logprobs");
+                 *values = json_object_get(root, "logprobs"),
+                 *entropies = json_object_get(root, "entropies");
     for (size_t n = 0; n < json_array_size(rows); n++) {
         const json_t *row = json_array_get(rows, n), *value = json_array_get(values, n);
+        const json_t *entropy = json_array_get(entropies, n);
         input->lengths[input->num++] = (int64_t)json_array_size(row);
         for (size_t t = 0; t < json_array_size(row); t++) {
             input->tokens[input->num_tokens] = (int32_t)json_integer_value(json_array_get(row, t));
+            input->entropies[input->num_tokens] = json_number_value(json_array_get(entropy, t));
             input->expected[input->num_tokens++] = json_number_value(json_array_get(value, t));
         }
     }
+    input->has_entropies = true;
     assert_true(input->num > 8);
     json_decref(root);
     tri_error_destroy(&err);
@@ -114,8 +119,9 @@ struct run {
     const struct tri_score_request *other;
     bool again; /* a request that is refused first */
     const struct tri_score_request *refused;
+    enum { ON_BOTH, ON_ONE, ON_NONE } entropies; /* of the two ranks */
     struct results {
-        float logprobs[MAX_TOKENS];
+        float logprobs[MAX_TOKENS], entropies[MAX_TOKENS];
         double sums[MAX_SEQUENCES];
         int64_t counts[MAX_SEQUENCES];
     } first, last;
@@ -149,7 +155,10 @@ static tri_status score_rank(struct run *run, struct tri_session *session, tri_s
     int rank = session->world->rank, last = session->world->size - 1;
     const struct tri_score_request *request = rank == 1 && run->other ? run->other : &run->request;
     struct results *to = rank == 0 ? &run->first : &run->last;
-    const struct tri_scores wanted = {to->logprobs, to->sums, to->counts}, nothing = {0};
+    bool wants = run->entropies == ON_BOTH || (run->entropies == ON_ONE && rank == last);
+    const struct tri_scores wanted = {to->logprobs, to->sums, to->counts,
+                                      wants ? to->entropies : NULL},
+                            nothing = {0};
     if (run->refused) {
         tri_status expected = rank == 0 ? TRI_INVALID : TRI_PEER;
         if (tri_scorer_run(scorer, run->refused, &nothing) != expected)
@@ -216,6 +225,8 @@ static void score(struct run *run)
         num += run->request.lengths[n];
     size_t rows = (size_t)run->request.num_sequences;
     assert_memory_equal(run->first.logprobs, run->last.logprobs, (size_t)num * sizeof(float));
+    if (run->entropies == ON_BOTH)
+        assert_memory_equal(run->first.entropies, run->last.entropies, (size_t)num * sizeof(float));
     assert_memory_equal(run->first.sums, run->last.sums, rows * sizeof(double));
     assert_memory_equal(run->first.counts, run->last.counts, rows * sizeof(int64_t));
     tri_error_destroy(&err);
@@ -236,21 +247,25 @@ static struct grid without_pp_dp(const struct grid *g)
 static void check_values(const struct run *run, const struct input *input)
 {
     int64_t at = 0;
-    double worst = 0;
+    double worst = 0, worst_entropy = 0;
     for (int64_t n = 0; n < input->num; n++) {
         double sum = 0;
         int64_t count = 0;
         for (int64_t t = 0; t < input->lengths[n]; t++, at++) {
             double difference = fabs((double)run->first.logprobs[at] - input->expected[at]);
             worst = difference <= worst ? worst : difference;
+            difference = fabs((double)run->first.entropies[at] - input->entropies[at]);
+            worst_entropy = difference <= worst_entropy ? worst_entropy : difference;
             sum += (double)run->first.logprobs[at];
             count += input->expected[at] != 0;
         }
         assert_true(sum == run->first.sums[n]);
         assert_int_equal(count, run->first.counts[n]);
     }
-    print_message("largest difference %.2e\n", worst);
+    print_message("largest difference %.2e, of entropies %.2e\n", worst,
+                  input->has_entropies ? worst_entropy : 0.0);
     assert_true(worst <= BOUND);
+    assert_true(worst_entropy <= BOUND || !input->has_entropies);
 }
 
 static void token_losses_are_those_of_transformers(void **state)
@@ -286,6 +301,7 @@ static void assert_same_start(const struct run *a, const struct run *b, int64_t 
         if (a->first.logprobs[i] != b->first.logprobs[i])
             fail_msg("value %lld is %.9g and %.9g", (long long)i, (double)a->first.logprobs[i],
                      (double)b->first.logprobs[i]);
+    assert_memory_equal(a->first.entropies, b->first.entropies, (size_t)num_tokens * sizeof(float));
 }
 
 static void pp_dp_and_the_batch_change_no_bit(void **state)
@@ -347,8 +363,31 @@ static void another_order_changes_no_bit(void **state)
         end -= input.lengths[n];
         assert_memory_equal(a.first.logprobs + begin, b.first.logprobs + end,
                             (size_t)input.lengths[n] * sizeof(float));
+        assert_memory_equal(a.first.entropies + begin, b.first.entropies + end,
+                            (size_t)input.lengths[n] * sizeof(float));
         begin += input.lengths[n];
     }
+    (void)state;
+}
+
+/* Asked for on one rank they are the same, and asked for or not they change no log-probability. */
+static void entropies_change_no_bit(void **state)
+{
+    struct input input;
+    struct run both = run_on(grid, 2, 8), one = both, none = both;
+    read_ragged(&input);
+    both.request = one.request = none.request = request_of(&input);
+    one.entropies = ON_ONE;
+    none.entropies = ON_NONE;
+    score(&both);
+    score(&one);
+    score(&none);
+    size_t bytes = (size_t)input.num_tokens * sizeof(float);
+    assert_memory_equal(one.last.entropies, both.last.entropies, bytes);
+    assert_memory_equal(one.first.logprobs, both.first.logprobs, bytes);
+    assert_memory_equal(none.first.logprobs, both.first.logprobs, bytes);
+    for (size_t i = 0; i < bytes; i++) /* nothing was written where it was not asked for */
+        assert_int_equal(((unsigned char *)none.first.entropies)[i], 0x55);
     (void)state;
 }
 
@@ -375,6 +414,7 @@ static void prompts_and_masks_leave_values_out(void **state)
         for (int64_t t = 0; t < input.lengths[n]; t++, at++) {
             bool wanted = t > 0 && t >= input.prompts[n] && input.mask[at];
             assert_true(some.first.logprobs[at] == (wanted ? all.first.logprobs[at] : 0));
+            assert_true(some.first.entropies[at] == (wanted ? all.first.entropies[at] : 0));
             sum += (double)some.first.logprobs[at];
             count += wanted;
         }
@@ -544,6 +584,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(pp_dp_and_the_batch_change_no_bit),
         cmocka_unit_test(fewer_sequences_change_no_bit),
         cmocka_unit_test(another_order_changes_no_bit),
+        cmocka_unit_test(entropies_change_no_bit),
         cmocka_unit_test(prompts_and_masks_leave_values_out),
         cmocka_unit_test(every_problem_is_named_at_once),
         cmocka_unit_test(many_problems_are_counted),

@@ -2,7 +2,9 @@
 /*
  * Log-probabilities of given tokens: what preference and reinforcement learning, reranking and
  * evaluation harnesses ask of a model. A scorer works on a session (forward_only is enough) on any
- * grid; the model is not changed, dropout is off, and the logits stay cut over tp. Any number of
+ * grid; the model is not changed, dropout is off, and the logits stay cut over tp. The entropy of the
+ * distribution that each token is scored by comes with it where it is asked for, and costs nothing
+ * where it is not: it takes no second pass over the logits. Any number of
  * sequences of differing lengths goes through in one call; its memory is that of the session's
  * global batch, made once, and a call allocates nothing.
  *
@@ -35,12 +37,14 @@ struct tri_score_request {
  * Where the results go; each may be NULL, on some ranks or on all. Without targets, logprobs[t] is
  * ln p(tokens[t] | the tokens of its sequence before it), and a sequence's first token, which
  * nothing predicts, has none. With targets, logprobs[t] is ln p(targets[t] | the tokens up to t, t
- * included). What is not there or not wanted is 0 and does not count.
+ * included). entropies[t] is that of the distribution behind logprobs[t], -sum of p ln p over the
+ * vocabulary. What is not there or not wanted is 0 and does not count.
  */
 struct tri_scores {
-    float *logprobs; /* one per token, in the order of tokens */
-    double *sums;    /* [num_sequences] of the wanted values, added up in fp64 in their order */
-    int64_t *counts; /* [num_sequences] of wanted values */
+    float *logprobs;  /* one per token, in the order of tokens */
+    double *sums;     /* [num_sequences] of the wanted values, added up in fp64 in their order */
+    int64_t *counts;  /* [num_sequences] of wanted values */
+    float *entropies; /* one per token, as logprobs; natural logarithms */
 };
 
 /* Makes room for a global batch. Local. */

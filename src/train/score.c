@@ -2,14 +2,18 @@
 /*
  * Scoring sequences, a global batch at a time. Sequence k of a batch is row k mod b of microbatch
  * k / (dp * b) on data-parallel rank k / b mod dp, so its row does not depend on the grid. Token
- * losses are gathered over dp on the last stage and then told to the other stages: they are moved,
- * never added.
+ * losses, and entropies where a rank asks for them, are gathered over dp on the last stage and then told
+ * to the other stages: they are moved, never added.
  */
 #include "train/score_check.h"
 #include "train/session.h"
 #include "trine/score.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+/* What the head makes of each position. */
+enum { LOSSES, ENTROPIES, NUM_VALUES };
 
 struct tri_scorer {
     struct tri_session *session;
@@ -17,12 +21,13 @@ struct tri_scorer {
     int64_t b, s, sp;                        /* planned rows and positions; their divisor */
     int64_t batch;                           /* global: sequences */
     int num_microbatches;
-    int64_t first;     /* sequence of the current batch */
-    int64_t *starts;   /* [batch] where each begins in the request's tokens */
-    int32_t *block;    /* tokens, labels and positions of every microbatch */
-    int64_t *ids;      /* [b] for dropout masks, which are off */
-    float *losses;     /* [microbatch][b * s] of this rank */
-    float *all_losses; /* [dp rank][microbatch][b * s] */
+    int64_t first;                 /* sequence of the current batch */
+    int64_t *starts;               /* [batch] where each begins in the request's tokens */
+    int32_t *block;                /* tokens, labels and positions of every microbatch */
+    int64_t *ids;                  /* [b] for dropout masks, which are off */
+    bool wants_entropies;          /* of the call */
+    float *values[NUM_VALUES];     /* [microbatch][b * s] of this rank */
+    float *all_values[NUM_VALUES]; /* [dp rank][microbatch][b * s] */
 };
 
 /* ---- from sequences to microbatches ---- */
@@ -92,25 +97,28 @@ static tri_status scorer_microbatch(void *arg, int index, struct tri_microbatch 
     return TRI_OK;
 }
 
-static tri_status want_losses(void *arg, int index, const struct tri_slice *slice,
+static tri_status want_values(void *arg, int index, const struct tri_slice *slice,
                               struct tri_slot *slot)
 {
     const tri_scorer *scorer = arg;
+    int64_t first = index * scorer->b * scorer->s;
     if (slice->plan->has_head)
-        slot->token_loss = scorer->losses + index * scorer->b * scorer->s;
+        slot->token_loss = scorer->values[LOSSES] + first;
+    if (slice->plan->has_head && scorer->wants_entropies)
+        slot->token_entropy = scorer->values[ENTROPIES] + first;
     return TRI_OK;
 }
 
 /* ---- and back ---- */
 
-static tri_status share_losses(tri_scorer *scorer)
+static tri_status share_values(tri_scorer *scorer, int which)
 {
     const struct tri_context *context = scorer->session->context;
     int64_t count = scorer->num_microbatches * scorer->b * scorer->s;
     if (context->pp->rank == context->pp->size - 1)
-        TRI_TRY(tri_group_all_gather(context->dp, scorer->all_losses, scorer->losses, count,
-                                     TRI_DTYPE_F32));
-    return tri_group_broadcast(context->pp, scorer->all_losses, context->dp->size * count,
+        TRI_TRY(tri_group_all_gather(context->dp, scorer->all_values[which], scorer->values[which],
+                                     count, TRI_DTYPE_F32));
+    return tri_group_broadcast(context->pp, scorer->all_values[which], context->dp->size * count,
                                TRI_DTYPE_F32, context->pp->size - 1);
 }
 
@@ -121,17 +129,23 @@ static void write_scores(const tri_scorer *scorer, int64_t k, const struct tri_s
     int64_t dp = scorer->session->context->dp->size, b = scorer->b;
     int64_t m = k / (dp * b), d = k / b % dp, n = scorer->first + k, start = scorer->starts[k];
     int64_t length = microbatch_length(scorer, m, d), count = 0, at;
-    const float *losses =
-        scorer->all_losses + (d * scorer->num_microbatches + m) * b * scorer->s + k % b * length;
+    int64_t first = (d * scorer->num_microbatches + m) * b * scorer->s + k % b * length;
+    const float *losses = scorer->all_values[LOSSES] + first;
+    const float *entropies = scorer->all_values[ENTROPIES] + first;
+    size_t bytes = (size_t)request->lengths[n] * sizeof(float);
     double sum = 0;
-    for (int64_t t = 0; scores->logprobs && t < request->lengths[n]; t++)
-        scores->logprobs[start + t] = 0;
+    if (scores->logprobs)
+        memset(scores->logprobs + start, 0, bytes);
+    if (scores->entropies)
+        memset(scores->entropies + start, 0, bytes);
     for (int64_t i = 0; i < tri_score_positions(request, n); i++) {
         if (target_of(request, n, start, i, &at) < 0)
             continue;
         float value = 0 - losses[i];
         if (scores->logprobs)
             scores->logprobs[at] = value;
+        if (scores->entropies)
+            scores->entropies[at] = entropies[i];
         sum += (double)value;
         count++;
     }
@@ -149,13 +163,15 @@ static tri_status run_batch(tri_scorer *scorer, const struct tri_scores *scores,
     int64_t left = scorer->request->num_sequences - scorer->first;
     int64_t num = left < scorer->batch ? left : scorer->batch;
     struct tri_execution execution = {
-        .microbatch = scorer_microbatch, .before = want_losses, .arg = scorer};
+        .microbatch = scorer_microbatch, .before = want_values, .arg = scorer};
     for (int64_t k = 0; k < num; k++) {
         scorer->starts[k] = *start;
         *start += scorer->request->lengths[scorer->first + k];
     }
     TRI_TRY(tri_executor_run(scorer->session->eval_executor, &execution));
-    TRI_TRY(share_losses(scorer));
+    TRI_TRY(share_values(scorer, LOSSES));
+    if (scorer->wants_entropies)
+        TRI_TRY(share_values(scorer, ENTROPIES));
     for (int64_t k = 0; k < num; k++)
         write_scores(scorer, k, scores);
     return TRI_OK;
@@ -164,7 +180,8 @@ static tri_status run_batch(tri_scorer *scorer, const struct tri_scores *scores,
 tri_status tri_scorer_run(tri_scorer *scorer, const struct tri_score_request *request,
                           const struct tri_scores *scores)
 {
-    TRI_TRY(tri_score_check(scorer->session, request));
+    scorer->wants_entropies = scores->entropies != NULL;
+    TRI_TRY(tri_score_check(scorer->session, request, &scorer->wants_entropies));
     int64_t start = 0;
     scorer->request = request;
     for (scorer->first = 0; scorer->first < request->num_sequences; scorer->first += scorer->batch)
@@ -189,11 +206,14 @@ tri_status tri_scorer_create(struct tri_session *session, tri_scorer **result)
     scorer->starts = calloc((size_t)scorer->batch, sizeof(int64_t));
     scorer->block = calloc(3 * rows * (size_t)s, sizeof(int32_t));
     scorer->ids = calloc((size_t)b, sizeof(int64_t));
-    scorer->losses = calloc(rows * (size_t)s, sizeof(float));
-    scorer->all_losses =
-        calloc((size_t)session->context->dp->size * rows * (size_t)s, sizeof(float));
-    if (!scorer->starts || !scorer->block || !scorer->ids || !scorer->losses ||
-        !scorer->all_losses) {
+    bool has_room = scorer->starts && scorer->block && scorer->ids;
+    for (int which = 0; which < NUM_VALUES; which++) {
+        size_t positions = rows * (size_t)s, dp = (size_t)session->context->dp->size;
+        scorer->values[which] = calloc(positions, sizeof(float));
+        scorer->all_values[which] = calloc(dp * positions, sizeof(float));
+        has_room = has_room && scorer->values[which] && scorer->all_values[which];
+    }
+    if (!has_room) {
         tri_scorer_destroy(&scorer);
         return tri_error_set(session->err, TRI_NOMEM, "out of memory for the scorer");
     }
@@ -209,8 +229,10 @@ void tri_scorer_destroy(tri_scorer **result)
     free(scorer->starts);
     free(scorer->block);
     free(scorer->ids);
-    free(scorer->losses);
-    free(scorer->all_losses);
+    for (int which = 0; which < NUM_VALUES; which++) {
+        free(scorer->values[which]);
+        free(scorer->all_values[which]);
+    }
     free(scorer);
     *result = NULL;
 }

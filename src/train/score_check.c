@@ -129,17 +129,18 @@ static int64_t hash_request(const struct tri_score_request *request, bool is_rig
 }
 
 tri_status tri_score_check(const struct tri_session *session,
-                           const struct tri_score_request *request)
+                           const struct tri_score_request *request, bool *entropies)
 {
     int rank = session->world->rank;
     struct findings findings = {.err = rank == 0 ? session->err : NULL};
     check_request(&findings, session, request);
     int64_t hash = hash_request(request, findings.num == 0);
-    int64_t bounds[2] = {hash, ~hash};
-    TRI_TRY(tri_group_all_reduce(session->context->all, bounds, 2, TRI_DTYPE_I64, TRI_REDUCE_MAX));
+    int64_t bounds[3] = {hash, ~hash, *entropies};
+    TRI_TRY(tri_group_all_reduce(session->context->all, bounds, 3, TRI_DTYPE_I64, TRI_REDUCE_MAX));
     TRI_CHECK(bounds[0] == ~bounds[1], session->err, TRI_INVALID,
               "rank %d was given other sequences to score than other ranks; give all the same",
               rank);
+    *entropies = bounds[2] != 0;
     if (findings.num == 0)
         return TRI_OK;
     return rank == 0

@@ -12,7 +12,7 @@ static inline int64_t tri_score_positions(const struct tri_score_request *reques
     return request->targets || length == 1 ? length : length - 1;
 }
 
-/* Refuses a request that is wrong or differs between ranks: rank 0 lists what is wrong. Collective
-   over the world. */
+/* Refuses a request that is wrong or differs between ranks: rank 0 lists what is wrong. *entropies,
+   which each rank sets by itself, becomes true on all where it is on one. Collective over the world. */
 tri_status tri_score_check(const struct tri_session *session,
-                           const struct tri_score_request *request);
+                           const struct tri_score_request *request, bool *entropies);
