@@ -105,6 +105,37 @@ static void test_layer_cuts(void **state)
     tri_model_spec_destroy(&spec);
 }
 
+/* Gates lie behind the queries and are cut like them; what is held twice comes last. */
+static void test_gate_cuts(void **state)
+{
+    (void)state;
+    struct tri_gpt_config shape = shape_llama(1, 48, 4, 2, 72, 131);
+    shape.transformer.attention.attention_output_gate = true;
+    struct tri_model_spec *spec = spec_of(&shape);
+    tri_arena *arena = tri_arena_create();
+    struct tri_sizing_input input = sizing_input(spec, 4, false);
+    struct tri_unit_size size;
+    int64_t first;
+    static const char *const names[] = {"q", "gate", "k", "v"};
+    static const int64_t firsts[] = {0, 48, 96, 120}, shares[] = {12, 12, 12, 12};
+    assert_int_equal(tri_size_unit(spec, 1, &input, arena, NULL, &size), TRI_OK);
+    const struct tri_param_spec *p =
+        find_param(&size, "decoder.layers.0.self_attention.linear_qkv.weight");
+    assert_int_equal(p->dims[0], 144);
+    assert_int_equal(p->num_parts, 4);
+    for (int i = 0; i < 4; i++) {
+        assert_string_equal(p->parts[i].name, names[i]);
+        assert_int_equal(p->parts[i].first, firsts[i]);
+        assert_int_equal(tri_part_share(&p->parts[i], 4), shares[i]);
+        assert_int_equal(tri_part_copies(&p->parts[i]), i < 2 ? 1 : 2);
+    }
+    assert_int_equal(p->local_dims[0], 48);
+    assert_int_equal(tri_param_copies(p, 4, &first), 2);
+    assert_int_equal(first, 24);
+    tri_arena_destroy(&arena);
+    tri_model_spec_destroy(&spec);
+}
+
 static void test_tables(void **state)
 {
     (void)state;
@@ -196,11 +227,9 @@ static void test_every_parameter_is_in_the_files(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_known_models),
-        cmocka_unit_test(test_golden_cases),
-        cmocka_unit_test(test_layer_cuts),
-        cmocka_unit_test(test_tables),
-        cmocka_unit_test(test_every_parameter_is_in_the_files),
+        cmocka_unit_test(test_known_models), cmocka_unit_test(test_golden_cases),
+        cmocka_unit_test(test_layer_cuts),   cmocka_unit_test(test_tables),
+        cmocka_unit_test(test_gate_cuts),    cmocka_unit_test(test_every_parameter_is_in_the_files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

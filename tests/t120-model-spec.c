@@ -264,19 +264,21 @@ static void test_flops(void **state)
     (void)state;
     static const struct {
         int64_t layers, hidden, heads, groups, ffn, vocab, length, batch;
-        bool gated;
+        bool gated, has_output_gate;
         double flops;
     } known[] = {
-        {24, 1024, 16, 16, 4096, 50304, 1024, 512, false, 1191183409741824.0},
-        {32, 4096, 32, 8, 14336, 128256, 8192, 128, true, 53970627761012736.0},
-        {2, 16, 4, 4, 64, 128, 8, 4, false, 1622016.0},
-        {2, 16, 4, 2, 48, 128, 8, 4, true, 1622016.0},
+        {24, 1024, 16, 16, 4096, 50304, 1024, 512, false, false, 1191183409741824.0},
+        {32, 4096, 32, 8, 14336, 128256, 8192, 128, true, false, 53970627761012736.0},
+        {32, 4096, 32, 8, 14336, 128256, 8192, 128, true, true, 57348327481540608.0},
+        {2, 16, 4, 4, 64, 128, 8, 4, false, false, 1622016.0},
+        {2, 16, 4, 2, 48, 128, 8, 4, true, false, 1622016.0},
     };
     tri_error *err = tri_error_create();
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
         struct tri_gpt_config shape = shape_llama(known[i].layers, known[i].hidden, known[i].heads,
                                                   known[i].groups, known[i].ffn, known[i].vocab);
         shape.transformer.gated_linear_unit = known[i].gated;
+        shape.transformer.attention.attention_output_gate = known[i].has_output_gate;
         shape.max_position_embeddings = known[i].length;
         shape.untie_embeddings_and_output_weights = i % 2 == 1; /* counts the same */
         struct tri_model_spec *spec = spec_of(&shape);

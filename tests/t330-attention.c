@@ -89,7 +89,8 @@ static void check_close(const struct tri_tensor *a, const struct tri_tensor *b)
 static void a_cache_gives_what_one_call_gives(void **state)
 {
     (void)state;
-    static const char *const names[] = {"layer gpt", "layer llama", "self_attention rotary"};
+    static const char *const names[] = {"layer gpt", "layer llama", "self_attention rotary",
+                                        "self_attention gated"};
     static const int64_t cuts[][9] = {{8}, {5, 1, 1, 1}, {3, 5}, {1, 1, 1, 1, 1, 1, 1, 1}};
     for (size_t n = 0; n < sizeof(names) / sizeof(names[0]); n++)
         for (size_t k = 0; k < sizeof(cuts) / sizeof(cuts[0]); k++) {

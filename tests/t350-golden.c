@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tiny models, unit after unit: two against transformers (oracle/nn_models.py), and each variant of modules
+ * Tiny models, unit after unit: three against transformers (oracle/nn_models.py), and each variant of modules
  * against formulas in float64 with derivatives by PyTorch (oracle/nn_variants.py). Logits, token losses and
  * every gradient, on 1, 2 and 4 ranks, joint backward and in halves, with both tables of kernels. Bounds are
  * those of the golden cases: float32 summed in another order.
@@ -248,6 +248,7 @@ static void models_are_those_of_transformers(void **state)
     (void)state;
     check_everywhere("golden/nn-gpt2.bin", NN_SHAPE_GPT, 4);
     check_everywhere("golden/nn-qwen2.bin", NN_SHAPE_LLAMA, 4);
+    check_everywhere("golden/nn-qwen3-next.bin", NN_SHAPE_GATED, 4);
 }
 
 static void variants_are_their_formulas(void **state)
@@ -263,6 +264,7 @@ static void variants_are_their_formulas(void **state)
                     {"heads", NN_SHAPE_HEADS, 4},
                     {"mixed", NN_SHAPE_MIXED, 4},
                     {"cut", NN_SHAPE_CUT, 4},
+                    {"gated", NN_SHAPE_GATED, 4},
                     {"one", NN_SHAPE_ONE, 1}};
     (void)state;
     for (size_t i = 0; i < sizeof(variants) / sizeof(variants[0]); i++) {

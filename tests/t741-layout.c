@@ -41,9 +41,9 @@ static void case_make(struct layout_case *c, int64_t scale)
         spec->dims[0] = 1 + pick(2 * scale);
         spec->padded_rows = (spec->dims[0] + 3 * tp - 1) / (3 * tp) * 3 * tp;
     } else {
-        spec->num_parts = 1 + (int)pick(3);
+        spec->num_parts = 1 + (int)pick(TRI_MAX_PARTS);
         for (int p = 0; p < spec->num_parts; p++) {
-            static const char *const names[] = {"q", "k", "v"};
+            static const char *const names[TRI_MAX_PARTS] = {"q", "gate", "k", "v"};
             spec->parts[p] = (struct tri_param_part){
                 .name = names[p], .first = spec->dims[0], .rows = tp * (1 + pick(scale))};
             spec->dims[0] += spec->parts[p].rows;
@@ -129,6 +129,29 @@ static void test_refuses_bad_ranges(void **state)
     range.tp_rank = 0;
     range.first = -1;
     assert_false(tri_layout_is_valid(&range));
+}
+
+/* Megatron-LM's rows of 2 groups with 4 heads that are 3 wide: each group's queries, gates, key and value. */
+static void test_interleaved_gates(void **state)
+{
+    (void)state;
+    static const int64_t rows[] = {6, 6, 3, 3}, firsts[] = {0, 12, 24, 30};
+    static const char *const names[TRI_MAX_PARTS] = {"q", "gate", "k", "v"};
+    struct tri_param_spec spec = {
+        .name = "x", .num_dims = 2, .dims = {36, 5}, .cut_dim = 0, .num_parts = TRI_MAX_PARTS};
+    for (int p = 0; p < TRI_MAX_PARTS; p++)
+        spec.parts[p] = (struct tri_param_part){
+            .name = names[p], .first = firsts[p], .rows = 2 * rows[p], .unit = 3};
+    struct tri_disk_tensor disk = {.rows = 36, .cols = 5, .interleaved = &spec};
+    int64_t file = 0;
+    assert_int_equal(tri_layout_num_pieces(&disk), 8);
+    for (int64_t i = 0; i < 8; i++) {
+        struct tri_disk_tensor piece = tri_layout_piece(&disk, i);
+        assert_int_equal(piece.rows, rows[i % 4]);
+        assert_int_equal(piece.row_first, firsts[i % 4] + i / 4 * rows[i % 4]);
+        assert_int_equal(piece.file_first, file);
+        file += piece.rows * 5;
+    }
 }
 
 /* Runs that need no gathering are one tile. */
@@ -271,9 +294,9 @@ static void test_narrow(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tiles),  cmocka_unit_test(test_refuses_bad_ranges),
-        cmocka_unit_test(test_merges), cmocka_unit_test(test_transfer),
-        cmocka_unit_test(test_narrow),
+        cmocka_unit_test(test_tiles),    cmocka_unit_test(test_refuses_bad_ranges),
+        cmocka_unit_test(test_merges),   cmocka_unit_test(test_interleaved_gates),
+        cmocka_unit_test(test_transfer), cmocka_unit_test(test_narrow),
     };
     return cmocka_run_group_tests(tests, NULL, scratch_remove);
 }

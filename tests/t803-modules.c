@@ -153,6 +153,24 @@ static void own_embedding_std(struct tri_run_config *config)
     config->shape.transformer.add_bias_linear = true;
 }
 
+static void gated_output(struct tri_run_config *config)
+{
+    struct tri_transformer_config *t = &config->shape.transformer;
+    t->attention.attention_output_gate = true;
+    t->attention.qk_layernorm = true;
+    t->add_qkv_bias = true;
+    config->shape.rotary_percent = 0.5;
+}
+
+/* One group for all ranks of tp, whose copies come behind the gates; layers that differ. */
+static void gated_output_one_group(struct tri_run_config *config)
+{
+    struct tri_transformer_config *t = &config->shape.transformer;
+    gated_output(config);
+    t->layer_query_groups = LIST(4, 1, 4, TRI_LAYER_NO_OP, 1);
+    t->attention.softmax_type = TRI_SOFTMAX_LEARNABLE;
+}
+
 /* 3 heads of 5 channels, all of one group, and widths that are odd as well. */
 static void three_odd_heads(struct tri_run_config *config)
 {
@@ -164,6 +182,7 @@ static void three_odd_heads(struct tri_run_config *config)
     t->ffn_hidden_size = 15;
     t->attention.qk_layernorm = true;
     t->attention.softmax_type = TRI_SOFTMAX_LEARNABLE;
+    t->attention.attention_output_gate = true;
     config->shape.rotary_percent = 0.8;
     config->shape.vocab_size = 103;
     config->shape.seq_length = 15;
@@ -201,7 +220,9 @@ static const struct variant {
     {"maximal update, sinks", maximal_update, CUT_BY_TWO},
     {"xavier", xavier, CUT_BY_TWO},
     {"own spread of embeddings", own_embedding_std, CUT_BY_TWO},
-    {"three odd heads", three_odd_heads, CUT_BY_THREE},
+    {"gated output", gated_output, CUT_BY_TWO},
+    {"gated output, one group", gated_output_one_group, CUT_BY_TWO},
+    {"three odd heads, gated", three_odd_heads, CUT_BY_THREE},
     {"one of each", one_of_each, UNCUT},
 };
 enum { NUM_VARIANTS = sizeof(variants) / sizeof(variants[0]) };

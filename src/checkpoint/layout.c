@@ -20,7 +20,8 @@ static int64_t param_cols(const struct tri_param_spec *spec)
 }
 
 /* Whole parts, or the one part that a tensor without named parts is. */
-static int param_parts(const struct tri_param_spec *spec, struct tri_param_part parts[3])
+static int param_parts(const struct tri_param_spec *spec,
+                       struct tri_param_part parts[TRI_MAX_PARTS])
 {
     if (spec->num_parts <= 1) {
         parts[0] = (struct tri_param_part){.rows = param_rows(spec)};
@@ -34,7 +35,7 @@ static int param_parts(const struct tri_param_spec *spec, struct tri_param_part 
 void tri_layout_local_dims(const struct tri_param_spec *spec, int tp_size, int64_t *rows,
                            int64_t *cols)
 {
-    struct tri_param_part parts[3];
+    struct tri_param_part parts[TRI_MAX_PARTS];
     int num = spec->cut_dim == 0 ? param_parts(spec, parts) : 0;
     *rows = spec->cut_dim == 0 ? 0 : param_rows(spec);
     for (int i = 0; i < num; i++)
@@ -46,9 +47,9 @@ bool tri_layout_is_valid(const struct tri_local_range *range)
 {
     const struct tri_param_spec *spec = range->spec;
     if (range->tp_size < 1 || range->tp_rank < 0 || range->tp_rank >= range->tp_size ||
-        spec->num_dims < 1 || spec->num_dims > 2 || spec->num_parts > 3)
+        spec->num_dims < 1 || spec->num_dims > 2 || spec->num_parts > TRI_MAX_PARTS)
         return false;
-    struct tri_param_part parts[3];
+    struct tri_param_part parts[TRI_MAX_PARTS];
     int num = param_parts(spec, parts);
     for (int i = 0; i < num && spec->cut_dim == 0; i++)
         if (parts[i].rows * tri_part_copies(&parts[i]) % range->tp_size != 0)
@@ -60,14 +61,14 @@ bool tri_layout_is_valid(const struct tri_local_range *range)
     return range->first >= 0 && range->count >= 0 && range->first + range->count <= rows * cols;
 }
 
-static int range_strips(const struct tri_local_range *range, struct strip strips[3])
+static int range_strips(const struct tri_local_range *range, struct strip strips[TRI_MAX_PARTS])
 {
     const struct tri_param_spec *spec = range->spec;
     if (spec->cut_dim != 0) {
         strips[0] = (struct strip){.rows = param_rows(spec)};
         return 1;
     }
-    struct tri_param_part parts[3];
+    struct tri_param_part parts[TRI_MAX_PARTS];
     int num_parts = param_parts(spec, parts), num = 0;
     int64_t local = 0;
     for (int i = 0; i < num_parts; i++) {
@@ -218,7 +219,7 @@ int tri_layout_tiles(const struct tri_local_range *range, const struct tri_disk_
                              .cols = cols,
                              .col_first = range->spec->cut_dim == 1 ? range->tp_rank * cols : 0,
                              .first = range->first};
-    struct strip strips[3];
+    struct strip strips[TRI_MAX_PARTS];
     int num_strips = range_strips(range, strips), num = 0;
     for (int i = 0; i < num_strips; i++) {
         const struct strip *s = &strips[i];

@@ -54,7 +54,7 @@ struct tri_tile {
     int64_t local_step;  /* from element to element of a run in memory */
 };
 
-#define TRI_MAX_TILES 9
+#define TRI_MAX_TILES (3 * TRI_MAX_PARTS)
 
 /* A tensor that is interleaved is made of num pieces, rows that lie together on both sides; others of 1. */
 int64_t tri_layout_num_pieces(const struct tri_disk_tensor *disk);

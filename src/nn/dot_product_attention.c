@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Causal attention of this rank's heads: qkv [s, B, (heads + 2 groups)/tp * D], q and k already
- * rotated -> context [s, B, heads/tp * D]:
+ * Causal attention of this rank's heads: qkv [s, B, (heads + 2 groups)/tp * D] (or with gates behind
+ * q, which it leaves alone), q and k already rotated -> context [s, B, heads/tp * D]:
  *   context_i = sum over j <= i of dropout(softmax_j(scale q_i.k_j)) v_j
  * The score matrix is never held: backward makes it again from qkv and lse, the log of each row's
  * sum. No communication: heads are cut over tp.

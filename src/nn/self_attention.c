@@ -2,7 +2,8 @@
 /*
  * Self-attention, [S, B, h] -> [S, B, h]: qkv = linear_qkv(x) [s, B, (heads + 2 groups)/tp * D], norms of
  * each head of q and k where there are such, rotary positions on both in place, context =
- * core_attention(qkv) [s, B, heads/tp * D], y = linear_proj(context). All communication is that of the
+ * core_attention(qkv) [s, B, heads/tp * D], y = linear_proj(context), or with a gate
+ * linear_proj(context * logistic(gate)), where linear_qkv makes the gate beside q. All communication is that of the
  * linears. With fewer groups than tp ranks, neighbours hold the same ones (spec/split.h).
  *
  * A norm reads a copy of its heads, [s, B heads, D], which is kept for backward, since what stands in qkv
@@ -20,7 +21,9 @@ struct self_attention {
     int64_t heads, groups, D;              /* heads and groups of this rank */
     int64_t sp;
     struct tri_rotary rotary;
+    bool output_gate;
     struct tri_row_ref qkv, context, dqkv, dcontext;
+    struct tri_row_ref gated; /* context * logistic(gate); only with an output gate */
     struct tri_row_ref raw_query, raw_key, normed, dnormed;
 };
 
@@ -28,7 +31,8 @@ static struct tri_tensor self_attention_qkv(const struct self_attention *self,
                                             const struct tri_slot *slot,
                                             const struct tri_row_ref *row, int64_t S, int64_t B)
 {
-    return tri_row_tensor3(row, slot, S * self->sp, B, (self->heads + 2 * self->groups) * self->D);
+    int64_t heads = (self->output_gate ? 2 : 1) * self->heads + 2 * self->groups;
+    return tri_row_tensor3(row, slot, S * self->sp, B, heads * self->D);
 }
 
 static struct tri_tensor self_attention_context(const struct self_attention *self,
@@ -93,7 +97,25 @@ static tri_status self_attention_forward(tri_module *module, struct tri_slot *sl
     tri_rotary_turn(&self->rotary, module, slot, parts.query, false);
     tri_rotary_turn(&self->rotary, module, slot, parts.key, false);
     TRI_TRY(self->core_attention->ops->forward(self->core_attention, slot, &qkv, &context));
+    if (self->output_gate) {
+        struct tri_tensor plain = context, gate = tri_qkv_gate(&qkv, self->heads, self->D);
+        context = self_attention_context(self, slot, &self->gated, S, B);
+        module->kernels->gate(module->queue, context, plain, gate);
+    }
     return self->linear_proj->ops->forward(self->linear_proj, slot, &context, out);
+}
+
+/* The gradient of what linear_proj read becomes that of the context, in place; that of the gate goes to its part
+   of dqkv. */
+static void self_attention_gate_back(const struct self_attention *self, const struct tri_slot *slot,
+                                     struct tri_tensor dcontext, const struct tri_tensor *dqkv)
+{
+    const tri_module *base = &self->base;
+    int64_t S = dcontext.dims[0] / self->sp, B = dcontext.dims[1];
+    struct tri_tensor context = self_attention_context(self, slot, &self->context, S, B);
+    struct tri_tensor qkv = self_attention_qkv(self, slot, &self->qkv, S, B);
+    base->kernels->gate_backward(base->queue, dcontext, tri_qkv_gate(dqkv, self->heads, self->D),
+                                 dcontext, context, tri_qkv_gate(&qkv, self->heads, self->D));
 }
 
 /* dout -> dcontext -> dqkv, its q and k turned back and through their norms -> din. dqkv is what
@@ -107,6 +129,8 @@ static tri_status self_attention_walk_back(struct self_attention *self, struct t
     struct tri_tensor dcontext = self_attention_context(self, slot, &self->dcontext, S, B);
     struct tri_qkv grads = tri_qkv_split(&dqkv, self->heads, self->groups, self->D);
     TRI_TRY(tri_module_backward(self->linear_proj, slot, dout, &dcontext, joint));
+    if (self->output_gate)
+        self_attention_gate_back(self, slot, dcontext, &dqkv);
     TRI_TRY(tri_module_backward(self->core_attention, slot, &dcontext, &dqkv, joint));
     tri_rotary_turn(&self->rotary, &self->base, slot, grads.query, true);
     tri_rotary_turn(&self->rotary, &self->base, slot, grads.key, true);
@@ -203,12 +227,15 @@ static tri_status self_attention_init(struct self_attention *self, struct tri_bu
     self->groups = tri_split_groups(params->num_groups, split->tp);
     self->D = params->head_width;
     self->sp = split->sp;
+    self->output_gate = params->output_gate;
     TRI_TRY(tri_build_row(build, base, "qkv", &self->qkv));
     TRI_TRY(tri_build_row(build, base, "context", &self->context));
     if (!build->sizing->forward_only) {
         TRI_TRY(tri_build_row(build, base, "dqkv", &self->dqkv));
         TRI_TRY(tri_build_row(build, base, "dcontext", &self->dcontext));
     }
+    if (self->output_gate)
+        TRI_TRY(tri_build_row(build, base, "gated", &self->gated));
     TRI_TRY(tri_rotary_init(&self->rotary, build, base, params));
     if (params->head_norms)
         TRI_TRY(self_attention_init_norms(self, build));

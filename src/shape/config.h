@@ -38,6 +38,7 @@ struct tri_attention_config {
     bool qk_layernorm;                            /* norms of each head of q and k */
     bool qk_l2_norm;                              /* the same without weights */
     bool qk_norm_across_heads;                    /* one norm of all heads of q, one of k */
+    bool attention_output_gate;                   /* of each channel of each head, made with q */
     double softmax_scale;                         /* unset: 1 / sqrt(kv_channels) */
     int64_t softmax_type;                         /* enum tri_softmax_type */
     double attn_logit_softcapping;                /* unset: none */

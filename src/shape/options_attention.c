@@ -23,6 +23,12 @@ static const struct tri_option rows[] = {
      .offset = ATTENTION(qk_l2_norm),
      .default_text = "false",
      .help = "Divide every head of queries and keys by its root mean square, without weights."},
+    {.name = "attention_output_gate",
+     .type = TRI_OPTION_BOOL,
+     .offset = ATTENTION(attention_output_gate),
+     .default_text = "false",
+     .help = "Multiply each channel that a head gives by the logistic function of a gate, which "
+             "linear_qkv makes beside q."},
     {.name = "softmax_scale",
      .type = TRI_OPTION_DOUBLE,
      .offset = ATTENTION(softmax_scale),

@@ -13,6 +13,9 @@
 #include "shape/config.h"
 #include "trine/extension.h"
 
+/* Most parts that a linear's rows are joined from. */
+enum { TRI_MAX_PARTS = 4 };
+
 struct tri_module_spec {
     const char *slot;           /* name under the parent: "self_attention", "linear_qkv" */
     const char *module;         /* row of the registry: "column_linear" */

@@ -63,7 +63,7 @@ struct tri_column_linear_params {
     bool bias;
     struct tri_linear_init init;
     int num_parts;
-    struct tri_linear_part parts[3];
+    struct tri_linear_part parts[TRI_MAX_PARTS];
     bool vocabulary; /* rows are vocabulary entries: out is padded to divisible_by * tp */
     int64_t divisible_by;
     bool tied; /* the weight is embedding.word_embeddings.weight */
@@ -86,7 +86,7 @@ struct tri_whole_linear_params {
 };
 
 /* module "dot_product_attention": qkv [s, B, (q heads + 2 kv heads)/tp * head width] (q, k, v side by side,
-   rotated) -> [s, B, q heads/tp * head width] */
+   rotated; gates may lie between q and k, which it leaves alone) -> [s, B, q heads/tp * head width] */
 struct tri_attention_params {
     int64_t num_heads, num_groups, head_width;
     double scale;
@@ -103,11 +103,12 @@ struct tri_attention_params {
 enum tri_sink_kind { TRI_SINK_NONE, TRI_SINK_ZERO, TRI_SINK_LEARNED };
 
 /* module "self_attention": linear_qkv, then norms of each head of q and k ("q_layernorm", "k_layernorm";
-   params.heads of them is set), then both turn by their positions in place, then core_attention and
-   linear_proj */
+   params.heads of them is set), then both turn by their positions in place, then core_attention, the gate of
+   its output where there is one (linear_qkv's part "gate", a head for each of q), and linear_proj */
 struct tri_self_attention_params {
     int64_t hidden_size, num_heads, num_groups, head_width;
     bool head_norms;
+    bool output_gate;
     struct tri_rope_spec rope;
     int64_t max_positions; /* positions beyond are refused */
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Module "self_attention": keeps q, k, v (normed and rotated), what the norms of heads read, and the
- * context, which is linear_proj's input. cos and sin have a row for each position that a call can
+ * Module "self_attention": keeps q, gates where there are such, k, v (normed and rotated), what the norms of heads
+ * read, and the context, which is linear_proj's input unless it is gated; then that is what came out. cos and sin have a row for each position that a call can
  * reach.
  */
 #include "spec/describe.h"
@@ -28,9 +28,13 @@ static void self_attention_describe(struct tri_sizer *sizer, const struct tri_mo
     const struct tri_sizing_input *input = tri_sizer_input(sizer);
     int64_t s = input->seq_length, B = input->micro_batch_size, tp = input->split.tp;
     int64_t D = params->head_width, H = params->num_heads / tp;
-    int64_t G = tri_split_groups(params->num_groups, tp), qkv = (H + 2 * G) * D;
+    int64_t G = tri_split_groups(params->num_groups, tp);
+    int64_t qkv = ((params->output_gate ? 2 : 1) * H + 2 * G) * D;
     tri_sizer_row3(sizer, TRI_ROW_SAVED_INPUT, "qkv", s, B, qkv);
-    tri_sizer_row3(sizer, TRI_ROW_SAVED_WEIGHT, "context", s, B, H * D);
+    tri_sizer_row3(sizer, params->output_gate ? TRI_ROW_SAVED_INPUT : TRI_ROW_SAVED_WEIGHT,
+                   "context", s, B, H * D);
+    if (params->output_gate)
+        tri_sizer_row3(sizer, TRI_ROW_SAVED_WEIGHT, "gated", s, B, H * D);
     tri_sizer_row3(sizer, TRI_ROW_GRAD, "dqkv", s, B, qkv);
     tri_sizer_row3(sizer, TRI_ROW_WORK_BACKWARD, "dcontext", s, B, H * D);
     if (params->rope.width > 0)
@@ -88,6 +92,7 @@ static void self_attention_settings(const struct tri_module_spec *node,
     tri_settings_word(settings, "rope", rope->width > 0 ? kinds[rope->kind] : "none");
     if (rope->width > 0)
         self_attention_rope(rope, settings);
+    tri_settings_flag(settings, "output_gate", params->output_gate);
 }
 
 const struct tri_module_row tri_spec_self_attention = {"self_attention", self_attention_describe,

@@ -88,7 +88,7 @@ struct tri_param_spec {
     int64_t padded_rows; /* dims[0] with padding (padding rows are zero and stay zero) */
     int cut_dim;         /* 0, 1, or -1: every tp rank holds all of it */
     int num_parts;
-    struct tri_param_part parts[3]; /* of dim 0 when cut_dim is 0 */
+    struct tri_param_part parts[TRI_MAX_PARTS]; /* of dim 0 when cut_dim is 0 */
     int64_t local_dims[2];
     enum tri_init init;
     double init_std; /* of NORMAL; UNIFORM: between minus and plus this */

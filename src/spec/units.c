@@ -199,14 +199,19 @@ static void make_linear_qkv(struct maker *maker, struct tri_module_spec *node, i
     int64_t D = t->kv_channels, q = t->num_attention_heads * D, kv = num_groups * D;
     struct tri_column_linear_params params = {
         .in = t->hidden_size,
-        .out = q + 2 * kv,
         .bias = t->add_bias_linear || t->add_qkv_bias,
         .init = hidden_init(maker->shape, 1),
-        .num_parts = 3,
-        .parts = {{.name = "q", .rows = q, .unit = D},
-                  {.name = "k", .rows = kv, .unit = D},
-                  {.name = "v", .rows = kv, .unit = D}},
     };
+    const struct tri_linear_part parts[TRI_MAX_PARTS] = {
+        {.name = "q", .rows = q, .unit = D},
+        {.name = "gate", .rows = t->attention.attention_output_gate ? q : 0, .unit = D},
+        {.name = "k", .rows = kv, .unit = D},
+        {.name = "v", .rows = kv, .unit = D}};
+    for (int i = 0; i < TRI_MAX_PARTS; i++) {
+        params.out += parts[i].rows;
+        if (parts[i].rows > 0)
+            params.parts[params.num_parts++] = parts[i];
+    }
     make_node(maker, node, "linear_qkv", "column_linear", &params, sizeof(params), 0);
 }
 
@@ -222,6 +227,7 @@ static void make_self_attention(struct maker *maker, struct tri_module_spec *nod
         .num_groups = num_groups,
         .head_width = t->kv_channels,
         .head_norms = t->attention.qk_layernorm || t->attention.qk_l2_norm,
+        .output_gate = t->attention.attention_output_gate,
         .rope = layer_rope(shape, layer),
         .max_positions = is_dynamic ? INT32_MAX : shape->max_position_embeddings,
     };

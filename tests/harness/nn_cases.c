@@ -71,6 +71,12 @@ static void shape_variant(struct tri_gpt_config *c, int shape)
         t->activation_func = TRI_ACT_QUICK_GELU;
         t->activation_func_clamp_value = 2.6;
         t->glu_linear_offset = 1;
+    } else if (shape == NN_SHAPE_GATED) {
+        t->attention.attention_output_gate = true;
+        t->attention.qk_layernorm = true;
+        t->layernorm_zero_centered_gamma = true;
+        t->add_proj_bias = true;
+        c->rotary_percent = 0.4;
     } else if (shape == NN_SHAPE_ONE) {
         t->hidden_size = 3;
         t->num_attention_heads = t->num_query_groups = t->kv_channels = 1;
@@ -188,6 +194,12 @@ const struct nn_case nn_cases[] = {
      .shape = NN_SHAPE_POST,
      .unit = 2,
      .path = "self_attention"},
+    {.name = "column_linear gate",
+     .shape = NN_SHAPE_GATED,
+     .unit = 1,
+     .path = "self_attention.linear_qkv"},
+    {.name = "self_attention gated", .shape = NN_SHAPE_GATED, .unit = 2, .path = "self_attention"},
+    {.name = "layer gated", .shape = NN_SHAPE_GATED, .unit = 1, .keeps_dout = true},
     {.name = "whole_linear", .shape = NN_SHAPE_MIXED, .unit = 1, .path = "self_attention"},
     {.name = "layer linear", .shape = NN_SHAPE_MIXED, .unit = 1, .keeps_dout = true},
     {.name = "layer no mlp", .shape = NN_SHAPE_MIXED, .unit = 2, .keeps_dout = true},

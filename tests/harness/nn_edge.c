@@ -21,7 +21,9 @@ void nn_edges_of(const struct tri_module_spec *node, int64_t hidden, struct nn_e
     *in = *out = edge_outside(hidden);
     if (strcmp(node->module, "column_linear") == 0) {
         const struct tri_column_linear_params *p = node->params;
-        *out = edge_inside(p->num_parts, p->parts[0].rows, p->parts[1].rows, p->parts[2].rows);
+        *out = edge_inside(p->num_parts, 0, 0, 0);
+        for (int i = 0; i < p->num_parts; i++)
+            out->parts[i] = p->parts[i].rows;
     } else if (strcmp(node->module, "row_linear") == 0) {
         const struct tri_row_linear_params *p = node->params;
         *in = edge_inside(1, p->in, 0, 0);
@@ -65,7 +67,9 @@ static int64_t part_index(int num_parts, const int64_t *first, const int64_t *si
 
 int64_t nn_edge_channel(const struct nn_edge *edge, int tp, int rank, int64_t c)
 {
-    int64_t first[3] = {0, edge->parts[0], edge->parts[0] + edge->parts[1]};
+    int64_t first[TRI_MAX_PARTS] = {0};
+    for (int i = 1; i < edge->num_parts; i++)
+        first[i] = first[i - 1] + edge->parts[i - 1];
     return edge->is_inside ? part_index(edge->num_parts, first, edge->parts, tp, rank, c) : c;
 }
 

@@ -45,7 +45,8 @@ enum {
     NN_SHAPE_HEADS,    /* LayerNorm of heads of odd width, of which a part turns */
     NN_SHAPE_MIXED,    /* layers that lack or replace a half */
     NN_SHAPE_CUT,      /* gated units with cut halves and an offset */
-    NN_SHAPE_ONE,      /* one head of one channel, one inner channel, no positions */
+    NN_SHAPE_GATED, /* gates on the attention's output, norms of heads by 1 + weight, a part turns */
+    NN_SHAPE_ONE,   /* one head of one channel, one inner channel, no positions */
     NN_NUM_SHAPES
 };
 struct tri_gpt_config nn_shape(int shape);
@@ -106,7 +107,7 @@ void nn_values(const char *name, float mean, float std, int64_t count, float *va
 struct nn_edge {
     bool exists, is_inside;
     int num_parts;
-    int64_t parts[3];
+    int64_t parts[TRI_MAX_PARTS];
 };
 
 /* Bytes between painted guards. */

@@ -19,7 +19,7 @@ BASE = dict(hidden=20, heads=8, groups=(4, 4), width=6, ffn=(28, 28), norm="rms"
             act="silu", gated=True, qkv_bias=True, proj_bias=False, mlp_bias=False, place="pre",
             parallel=False, residual=1.0, embedding=1.0, logits=1.0, cap=None, turn=6,
             interleaved=False, turns=(True, True), yarn=None, axes=None, head_norm=None, scale=None,
-            score_cap=None, window=None, sink=None, clamp=None, offset=0.0)
+            score_cap=None, window=None, sink=None, clamp=None, offset=0.0, gate=False)
 VARIANTS = {
     "parallel": dict(parallel=True, one_plus=True, norm="layer", act="quick", gated=False,
                      qkv_bias=False, mlp_bias=True),
@@ -34,6 +34,7 @@ VARIANTS = {
                   ffn=(12, None)),
     "cut": dict(act="quick", clamp=2.6, offset=1.0),
     "one": dict(hidden=3, heads=1, groups=(1, 1), width=1, ffn=(1, 1), turns=(False, False)),
+    "gated": dict(gate=True, head_norm="rms", one_plus=True, proj_bias=True, turn=2),
 }
 
 ACTIVATIONS = {
@@ -57,7 +58,8 @@ class Model:
                 self.linear(at + "self_attention", h, h, c["proj_bias"])
             else:
                 q, kv = c["heads"] * D, groups * D
-                self.linear(at + "self_attention.linear_qkv", q + 2 * kv, h, c["qkv_bias"])
+                self.linear(at + "self_attention.linear_qkv", (1 + c["gate"]) * q + 2 * kv, h,
+                            c["qkv_bias"])
                 self.linear(at + "self_attention.linear_proj", h, q, c["proj_bias"])
                 if c["head_norm"] in ("rms", "layer"):
                     self.norm_weight(at + "self_attention.q_layernorm", D, c["head_norm"])
@@ -157,8 +159,9 @@ class Model:
         H, G, D = c["heads"], c["groups"][layer], c["width"]
         if G == "linear":
             return self.apply_linear(at[:-1], x)
-        qkv = self.apply_linear(at + "linear_qkv", x).reshape(ROWS, LENGTH, H + 2 * G, D)
-        q, k, v = qkv.split((H, G, G), dim=2)
+        gates = H if c["gate"] else 0
+        qkv = self.apply_linear(at + "linear_qkv", x).reshape(ROWS, LENGTH, H + gates + 2 * G, D)
+        q, gate, k, v = qkv.split((H, gates, G, G), dim=2)
         q, k = self.head_norms(at, q, k)
         if c["turns"][layer]:
             q, k = self.turn(q), self.turn(k)
@@ -175,6 +178,8 @@ class Model:
         if c["sink"] == "learned":
             total = total + torch.exp(self.values[at + "core_attention.softmax_offset"])[:, None, None]
         context = torch.einsum("bhij,bjhd->bihd", weights / total, v)
+        if c["gate"]:
+            context = context / (1 + torch.exp(-gate))
         return self.apply_linear(at + "linear_proj", context.flatten(-2))
 
     def mlp(self, layer, x):
