@@ -7,17 +7,10 @@
  *
  *   own_activation FOLDER [--option value ...]
  */
+#include "example.h"
+
 #include "nn/build.h"
 #include "spec/describe.h"
-
-#include <trine/trine.h>
-
-#include <stdio.h>
-#include <unistd.h>
-
-#define VOCAB_SIZE  64
-#define LENGTH      64
-#define NUM_SAMPLES 64
 
 static const char description[] =
     "shape: {num_layers: 2, hidden_size: 64, num_attention_heads: 4, seq_length: 64,\n"
@@ -101,79 +94,15 @@ static const struct tri_extension extension = {.implementation = "hard_swish",
 
 /* ---- a run without and one with it ---- */
 
-static tri_status write_corpus(const char *prefix, tri_error *err)
-{
-    static int32_t tokens[NUM_SAMPLES * LENGTH];
-    int64_t lengths[NUM_SAMPLES];
-    for (int d = 0; d < NUM_SAMPLES; d++) {
-        for (int t = 0; t < LENGTH; t++)
-            tokens[d * LENGTH + t] = (d + (t % (5 + d % 7)) * 11) % VOCAB_SIZE;
-        lengths[d] = LENGTH;
-    }
-    return tri_tokens_write(prefix, VOCAB_SIZE, tokens, lengths, NUM_SAMPLES, err);
-}
-
-static void print_messages(const tri_error *err)
-{
-    for (int i = 0; i < tri_error_count(err); i++)
-        fprintf(stderr, "error: %s\n", tri_error_message(err, i));
-}
-
-/* Keeps the last loss; called on rank 0 only. */
-static void note_loss(void *arg, int64_t done, int64_t total, double seconds_left, double loss)
-{
-    (void)seconds_left;
-    if (done == total)
-        *(double *)arg = loss;
-}
-
-static tri_status train(const char *text, const char *corpus, int argc, char **argv, tri_error *err,
-                        double *loss)
-{
-    const struct tri_run_config *config;
-    struct tri_pretrain_request request = {
-        .extensions = &extension,
-        .num_extensions = 1,
-        .observer = {.arg = loss, .progress = note_loss},
-    };
-    tri_run *run = tri_run_create();
-    TRI_CHECK(run, err, TRI_NOMEM, "out of memory");
-    tri_status status = tri_run_read_text(run, description, "own_activation", err);
-    if (status == TRI_OK && text)
-        status = tri_run_read_text(run, text, "own_activation", err);
-    if (status == TRI_OK)
-        status = tri_run_set(run, "data_path", corpus, err);
-    if (status == TRI_OK)
-        status = tri_run_read_flags(run, argc, argv, err);
-    if (status == TRI_OK)
-        status = tri_run_complete(run, &config, err);
-    if (status == TRI_OK) {
-        request.config = config;
-        status = tri_launch_config(config, NULL, tri_pretrain, &request, print_messages, err);
-    }
-    tri_run_destroy(&run);
-    return status;
-}
-
 int main(int argc, char **argv)
 {
-    tri_error *err = tri_error_create();
-    if (!err || argc < 2) {
-        fprintf(stderr, "usage: own_activation FOLDER [--option value ...]\n");
-        return 2;
-    }
-    char corpus[1024], index[1040];
-    double loss[2] = {0, 0};
-    snprintf(corpus, sizeof corpus, "%s/corpus", argv[1]);
-    snprintf(index, sizeof index, "%s.idx", corpus);
-    tri_status status = access(index, R_OK) == 0 ? TRI_OK : write_corpus(corpus, err);
-    if (status == TRI_OK)
-        status = train(NULL, corpus, argc - 1, argv + 1, err, &loss[0]);
-    if (status == TRI_OK)
-        status = train(own, corpus, argc - 1, argv + 1, err, &loss[1]);
-    print_messages(err);
-    if (status == TRI_OK)
-        printf("library activation: %.6f\nown activation: %.6f\n", loss[0], loss[1]);
-    tri_error_destroy(&err);
-    return status == TRI_OK ? 0 : 1;
+    const struct example example = {
+        .name = "own_activation",
+        .description = description,
+        .own_text = own,
+        .losses = {"library activation", "own activation"},
+        .write_corpus = example_write_periods,
+        .own = {.extensions = &extension, .num_extensions = 1},
+    };
+    return example_main(&example, argc, argv);
 }

@@ -8,13 +8,7 @@
  *
  * Runs under mpirun as well. The corpus is written unless it is there.
  */
-#include <trine/trine.h>
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
-
-extern char **environ;
+#include "example.h"
 
 #define VOCAB_SIZE  16
 #define LENGTH      32 /* of a sample, and of a document: so samples start where documents start */
@@ -73,73 +67,15 @@ static tri_status write_corpus(const char *prefix, tri_error *err)
     return tri_tokens_write(prefix, VOCAB_SIZE, tokens, lengths, NUM_SAMPLES, err);
 }
 
-static void print_messages(const tri_error *err)
-{
-    for (int i = 0; i < tri_error_count(err); i++)
-        fprintf(stderr, "error: %s\n", tri_error_message(err, i));
-}
-
-/* Keeps the last loss; called on rank 0 only. */
-static void note_loss(void *arg, int64_t done, int64_t total, double seconds_left, double loss)
-{
-    (void)seconds_left;
-    if (done == total)
-        *(double *)arg = loss;
-}
-
-/* The body of every rank: both runs in one launch, since MPI starts only once in a process. */
-static tri_status train_both(void *arg, tri_world *world)
-{
-    struct tri_pretrain_request request = *(const struct tri_pretrain_request *)arg;
-    const struct tri_hooks *own = request.hooks;
-    double loss[2];
-    for (int i = 0; i < 2; i++) {
-        request.hooks = i == 0 ? NULL : own;
-        request.observer = (struct tri_observer){.arg = &loss[i], .progress = note_loss};
-        tri_status status = tri_pretrain(&request, world);
-        if (status != TRI_OK)
-            return status;
-    }
-    if (tri_world_get_rank(world) == 0)
-        printf("mean over all tokens: %.4f\nmean over the second half: %.4f\n", loss[0], loss[1]);
-    return TRI_OK;
-}
-
-static tri_status run_all(tri_run *run, const char *folder, int argc, char **argv, tri_error *err)
-{
-    char corpus[1024], index[1040];
-    const struct tri_run_config *config;
-    const struct tri_hooks hooks = {.forward_step = forward_step};
-    snprintf(corpus, sizeof corpus, "%s/corpus", folder);
-    snprintf(index, sizeof index, "%s.idx", corpus);
-    tri_status status = access(index, R_OK) == 0 ? TRI_OK : write_corpus(corpus, err);
-    if (status == TRI_OK)
-        status = tri_run_read_text(run, description, "own_loss", err);
-    if (status == TRI_OK)
-        status = tri_run_set(run, "data_path", corpus, err);
-    if (status == TRI_OK)
-        status = tri_run_read_flags(run, argc, argv, err);
-    if (status == TRI_OK)
-        status = tri_run_complete(run, &config, err);
-    struct tri_pretrain_request request = {.hooks = &hooks};
-    if (status == TRI_OK) {
-        request.config = config;
-        status = tri_launch_config(config, environ, train_both, &request, print_messages, err);
-    }
-    return status;
-}
-
 int main(int argc, char **argv)
 {
-    tri_error *err = tri_error_create();
-    tri_run *run = tri_run_create();
-    if (!err || !run || argc < 2) {
-        fprintf(stderr, "usage: own_loss FOLDER [--option value ...]\n");
-        return 2;
-    }
-    tri_status status = run_all(run, argv[1], argc - 1, argv + 1, err);
-    print_messages(err);
-    tri_run_destroy(&run);
-    tri_error_destroy(&err);
-    return status == TRI_OK ? 0 : 1;
+    const struct tri_hooks hooks = {.forward_step = forward_step};
+    const struct example example = {
+        .name = "own_loss",
+        .description = description,
+        .losses = {"mean over all tokens", "mean over the second half"},
+        .write_corpus = write_corpus,
+        .own = {.hooks = &hooks},
+    };
+    return example_main(&example, argc, argv);
 }
