@@ -4,58 +4,26 @@
  * difference quotients, joint backward against its halves bit for bit, a slot planned for more rows
  * and positions, teams, and writes that stay inside the rows of the record.
  */
-#include "harness/nn_fixture.h"
+#include "harness/nn_difference.h"
 
-#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include <cmocka.h>
 
 static const struct nn_way one_rank = {.tp = 1, .rows = 3, .length = 7};
 
-static double objective(const struct nn_case *c, struct nn_way way, const char *moved, double step)
-{
-    struct nn_result result;
-    way.moved = moved;
-    way.step = step;
-    nn_run(c, &way, &result);
-    nn_result_free(&result);
-    return result.objective;
-}
-
-/* Fourth-order central difference along the tensor's direction. */
-static double difference_quotient(const struct nn_case *c, const struct nn_way *way,
-                                  const char *moved)
-{
-    const double e = 4e-3;
-    double near = objective(c, *way, moved, e) - objective(c, *way, moved, -e);
-    double far = objective(c, *way, moved, 2 * e) - objective(c, *way, moved, -2 * e);
-    return (8 * near - far) / (12 * e);
-}
+/* So far apart that fp32 tells them from each other. */
+#define STEP 4e-3
 
 static void check_gradient(const struct nn_case *c, const struct nn_way *way,
                            const struct nn_tensor *gradient)
 {
-    char key[128];
-    snprintf(key, sizeof(key), "direction of %s", gradient->name);
-    float *direction = malloc((size_t)gradient->elements * sizeof(float));
-    nn_values(key, 0, 1, gradient->elements, direction);
-    double expected = difference_quotient(c, way, gradient->name), along = 0, norm = 0;
-    for (int64_t i = 0; i < gradient->elements; i++) {
-        along += (double)gradient->values[i] * direction[i];
-        norm += (double)gradient->values[i] * gradient->values[i];
-    }
-    free(direction);
-    double difference = fabs(along - expected) / sqrt(norm);
-    if (!(difference <= NN_TOLERANCE_DIFFERENCE))
-        fail_msg("%s: gradient of '%s' along its direction is %g, difference quotient %g (%g of "
-                 "its norm)",
-                 c->name, gradient->name, along, expected, difference);
+    double error = nn_gradient_error(c, way, gradient, STEP);
+    if (!(error <= NN_TOLERANCE_DIFFERENCE))
+        fail_msg("%s: the gradient of '%s' is %g of its norm away from the difference quotient",
+                 c->name, gradient->name, error);
 }
 
 static void each_gradient_is_a_difference_quotient(void **state)

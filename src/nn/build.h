@@ -42,6 +42,8 @@ struct tri_module_class {
                          tri_module **module);
 };
 const struct tri_module_class *tri_module_class_find(const char *name);
+/* Class number i of the registry; NULL behind the last. */
+const struct tri_module_class *tri_module_class_get(int i);
 
 /* Creates node's module: checks that the record's next module is node, and hands over. */
 tri_status tri_build_module(struct tri_build *build, const struct tri_module_spec *node,

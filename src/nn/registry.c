@@ -22,12 +22,17 @@ static const struct tri_module_class *const module_classes[] = {
     &tri_module_class_split_rmsnorm,
     &tri_module_class_transformer_layer,
     &tri_module_class_whole_linear,
-    NULL,
 };
+enum { NUM_CLASSES = sizeof(module_classes) / sizeof(module_classes[0]) };
+
+const struct tri_module_class *tri_module_class_get(int i)
+{
+    return i >= 0 && i < NUM_CLASSES ? module_classes[i] : NULL;
+}
 
 const struct tri_module_class *tri_module_class_find(const char *name)
 {
-    for (int i = 0; module_classes[i]; i++)
+    for (int i = 0; i < NUM_CLASSES; i++)
         if (strcmp(module_classes[i]->name, name) == 0)
             return module_classes[i];
     return NULL;
