@@ -6,27 +6,14 @@
  */
 #pragma once
 
+#include "spec/module_list.h"
 #include "spec/modules.h"
 #include "spec/settings.h"
 #include "spec/sizing.h"
 
-extern const struct tri_module_row tri_spec_embedding;
-extern const struct tri_module_row tri_spec_layernorm;
-extern const struct tri_module_row tri_spec_rmsnorm;
-extern const struct tri_module_row tri_spec_l2norm;
-extern const struct tri_module_row tri_spec_split_rmsnorm;
-extern const struct tri_module_row tri_spec_column_linear;
-extern const struct tri_module_row tri_spec_row_linear;
-extern const struct tri_module_row tri_spec_dot_product_attention;
-extern const struct tri_module_row tri_spec_self_attention;
-extern const struct tri_module_row tri_spec_activation;
-extern const struct tri_module_row tri_spec_mlp;
-extern const struct tri_module_row tri_spec_bias_dropout_add;
-extern const struct tri_module_row tri_spec_transformer_layer;
-extern const struct tri_module_row tri_spec_parallel_layer;
-extern const struct tri_module_row tri_spec_whole_linear;
-extern const struct tri_module_row tri_spec_lm_head;
-extern const struct tri_module_row tri_spec_cross_entropy;
+#define TRI_MODULE_ROW(name) extern const struct tri_module_row tri_spec_##name;
+TRI_MODULES(TRI_MODULE_ROW)
+#undef TRI_MODULE_ROW
 
 /* An fp32 row [d0, d1, d2] or [d0, d1]. */
 static inline void tri_sizer_row3(struct tri_sizer *sizer, enum tri_row_class row_class,

@@ -1,22 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The registries of spec/: one line per module and one per model family. */
+/* Looking up modules and model families, which spec/module_list.h and spec/families.h name. */
 #include "spec/describe.h"
 #include "spec/family.h"
 #include "spec/families.h"
 
 #include <string.h>
 
-static const struct tri_module_row *const module_rows[] = {
-    &tri_spec_embedding,        &tri_spec_transformer_layer,
-    &tri_spec_parallel_layer,   &tri_spec_layernorm,
-    &tri_spec_rmsnorm,          &tri_spec_l2norm,
-    &tri_spec_split_rmsnorm,    &tri_spec_self_attention,
-    &tri_spec_column_linear,    &tri_spec_dot_product_attention,
-    &tri_spec_row_linear,       &tri_spec_whole_linear,
-    &tri_spec_bias_dropout_add, &tri_spec_mlp,
-    &tri_spec_activation,       &tri_spec_lm_head,
-    &tri_spec_cross_entropy,    NULL,
-};
+#define MODULE_ROW(name) &tri_spec_##name,
+static const struct tri_module_row *const module_rows[] = {TRI_MODULES(MODULE_ROW) NULL};
 
 #define FAMILY_ROW(name)  &tri_family_##name,
 #define FAMILY_TEXT(name) ", " #name
