@@ -231,7 +231,9 @@ static tri_status read_lines(struct tri_run_config *config, const struct options
         .tokenizer = config->data.tokenizer,
         .vocab_size = config->shape.vocab_size,
         .seq_length = config->shape.seq_length,
-        .max_positions = config->shape.max_position_embeddings,
+        .max_positions = isnan(config->shape.transformer.attention.rope_dynamic_factor)
+                             ? config->shape.max_position_embeddings
+                             : INT64_MAX,
     };
     tri_status status = TRI_OK;
     if (!config->data.tokenizer[0])

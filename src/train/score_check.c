@@ -3,6 +3,7 @@
 #include "train/score_check.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -28,17 +29,27 @@ static void note(struct findings *findings, const char *format, ...)
     tri_error_add(findings->err, TRI_INVALID, "%s", text);
 }
 
+/* A session turns all its sequences by the same angles, which dynamic scaling takes from a sequence's own
+   length once that is beyond what the model knows. */
+static bool turns_by_another_length(const struct tri_gpt_config *shape, int64_t needed)
+{
+    return !isnan(shape->transformer.attention.rope_dynamic_factor) &&
+           shape->seq_length > shape->max_position_embeddings && needed > 0 &&
+           needed != shape->seq_length;
+}
+
 static void check_length(struct findings *findings, const struct tri_session *session,
                          const struct tri_score_request *request, int64_t n)
 {
     const struct tri_gpt_config *shape = &session->config.shape;
+    bool is_dynamic = !isnan(shape->transformer.attention.rope_dynamic_factor);
     int64_t length = request->lengths[n];
     if (length < 1) {
         note(findings, "sequence %" PRId64 " has %" PRId64 " tokens; give 1 or more", n, length);
         return;
     }
     int64_t needed = tri_score_positions(request, n);
-    if (needed > shape->seq_length && needed > shape->max_position_embeddings)
+    if (needed > shape->seq_length && needed > shape->max_position_embeddings && !is_dynamic)
         note(findings,
              "sequence %" PRId64 " has %" PRId64 " tokens, which take %" PRId64
              " positions; the model knows %" PRId64 ", so shorten it",
@@ -49,6 +60,13 @@ static void check_length(struct findings *findings, const struct tri_session *se
              " positions; make the session with --seq-length %" PRId64 " instead of %" PRId64
              ", or shorten it",
              n, length, needed, needed, shape->seq_length);
+    else if (turns_by_another_length(shape, needed))
+        note(findings,
+             "sequence %" PRId64 " takes %" PRId64
+             " positions, and 'rope_dynamic_factor' would turn it as one of %" PRId64
+             ", the session's 'seq_length'; score it in a session of --seq-length %" PRId64,
+             n, needed, shape->seq_length,
+             needed > shape->max_position_embeddings ? needed : shape->max_position_embeddings);
     if (request->prompt_lengths &&
         (request->prompt_lengths[n] < 0 || request->prompt_lengths[n] > length))
         note(findings,
