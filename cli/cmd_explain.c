@@ -54,15 +54,54 @@ struct explain_run {
     int num_bindings;
 };
 
-static void run_init(struct explain_run *run)
+static void run_bind(struct explain_run *run)
 {
-    tri_run_config_set_defaults(&run->config);
-    tri_option_set_defaults(&tri_shape_short_options, &run->given);
     run->num_bindings = tri_run_bind(&run->config, run->bindings);
     run->bindings[run->num_bindings++] =
         (struct tri_option_binding){.table = &tri_shape_short_options, .config = &run->given};
     for (int i = 0; i < run->num_bindings; i++)
         run->bindings[i].origin = run->origins[i];
+}
+
+static void run_init(struct explain_run *run)
+{
+    tri_run_config_set_defaults(&run->config);
+    tri_option_set_defaults(&tri_shape_short_options, &run->given);
+    run_bind(run);
+}
+
+/* A run file may be made before its paths are known. */
+static void take_as_given(char *path, size_t bytes)
+{
+    if (!path[0])
+        snprintf(path, bytes, "given later");
+}
+
+/* Sets back what the reader of the run file would, which is noted here. */
+static tri_status run_drop_idle(struct explain_run *run, tri_error *err)
+{
+    struct explain_run *completed = malloc(sizeof *completed);
+    tri_error *said = tri_error_create();
+    TRI_CHECK(completed && said, err, TRI_NOMEM, "out of memory for the run file");
+    *completed = *run;
+    run_bind(completed);
+    take_as_given(completed->config.data.data_path, sizeof completed->config.data.data_path);
+    take_as_given(completed->config.checkpoint.save, sizeof completed->config.checkpoint.save);
+    take_as_given(completed->config.checkpoint.load, sizeof completed->config.checkpoint.load);
+    tri_run_config_complete(completed->bindings, completed->num_bindings, &completed->given,
+                            &completed->config, said);
+    for (int i = 0; i < tri_error_note_count(said); i++)
+        tri_error_note(err, "%s", tri_error_note_message(said, i));
+    for (int b = 0; b < run->num_bindings; b++)
+        for (int r = 0; r < run->bindings[b].table->num_rows; r++) {
+            const struct tri_option *row = &run->bindings[b].table->rows[r];
+            const char *text = row->default_text ? row->default_text : "none";
+            if (run->origins[b][r] && tri_option_is_default(row, completed->bindings[b].config))
+                tri_option_set(row, run->bindings[b].config, text, "", NULL);
+        }
+    tri_error_destroy(&said); /* what is wrong, the reader of the run file says */
+    free(completed);
+    return TRI_OK;
 }
 
 static tri_status write_run_file(const tri_explanation *explanation, const char *path,
@@ -113,6 +152,8 @@ static int explain_files(const struct explain_options *options, const char *cons
             tri_explain_file(explanation, files[i], options->as[0] ? options->as : NULL, err);
         status = status == TRI_OK ? read : status;
     }
+    if (status == TRI_OK && options->to_run_file[0])
+        status = run_drop_idle(run, err);
     if (status == TRI_OK)
         status = print(options, explanation, err);
     tri_cli_print_record(err);

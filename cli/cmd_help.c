@@ -60,11 +60,11 @@ static void print_unknown(const char *name, const struct tri_option_table *const
     for (int i = 0; i < num; i++)
         bindings[i] = (struct tri_option_binding){.table = tables[i]};
     const char *why = tri_megatron_why(name);
-    const char *nearest = tri_option_nearest(name, bindings, num);
+    char guess[512];
     if (why)
         fprintf(stderr, "error: '%s' is known to Megatron-LM, not to trine: %s\n", name, why);
-    else if (nearest)
-        fprintf(stderr, "error: no option or command '%s', did you mean '%s'?\n", name, nearest);
+    else if (tri_option_guess(name, bindings, num, &tri_megatron_options, guess, sizeof guess))
+        fprintf(stderr, "error: no option or command '%s', did you mean %s?\n", name, guess);
     else
         fprintf(stderr, "error: no option or command '%s'; see 'trine help options'\n", name);
 }

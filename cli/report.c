@@ -124,25 +124,54 @@ static void print_help(const char *command, const struct tri_option_binding *own
     tri_option_print_help(stdout, tables, num, short_form);
 }
 
-int tri_cli_read_run(const char *command, int argc, char **argv, struct tri_option_binding *own,
-                     struct tri_run_config *config)
+/* A number that an MPI launcher puts into the environment; -1 without one. */
+static int launcher_number(const char *const *names)
+{
+    for (; *names; names++) {
+        const char *text = getenv(*names);
+        if (text && text[0])
+            return (int)strtol(text, NULL, 10);
+    }
+    return -1;
+}
+
+/* The processes that the launcher started; 0 without one. */
+static int num_processes(void)
+{
+    static const char *const names[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS", NULL};
+    int launched = tri_mpi_was_launched(environ) ? launcher_number(names) : -1;
+    return launched > 0 ? launched : 0;
+}
+
+/* Reads the request; -1 to go on, with its notes in err, or the exit code once all is said. */
+static int read_run(const char *command, int argc, char **argv, struct tri_option_binding *own,
+                    struct tri_run_config *config, tri_error *err)
 {
     bool short_form;
     if (asks_help(argc, argv, &short_form)) {
         print_help(command, own, short_form);
         return TRI_EXIT_DONE;
     }
-    tri_error *err = tri_error_create();
-    int exit_code = -1;
-    tri_status status = tri_run_config_read(argc - 1, argv + 1, own, config, err);
-    if (status == TRI_OK || status == TRI_IO)
+    int exit_code = TRI_EXIT_FAILED;
+    tri_status status = tri_run_config_read(argc - 1, argv + 1, num_processes(), own, config, err);
+    if (status == TRI_OK)
+        return -1;
+    if (status == TRI_IO) {
         tri_cli_print_record(err);
-    if (status == TRI_IO)
-        exit_code = TRI_EXIT_FAILED;
-    else if (status != TRI_OK) {
+    } else {
         tri_cli_check_more(config, err);
         exit_code = tri_cli_refuse(err, command);
     }
+    tri_error_clear(err);
+    return exit_code;
+}
+
+int tri_cli_read_run(const char *command, int argc, char **argv, struct tri_option_binding *own,
+                     struct tri_run_config *config)
+{
+    tri_error *err = tri_error_create();
+    int exit_code = read_run(command, argc, argv, own, config, err);
+    tri_cli_print_record(err);
     tri_error_destroy(&err);
     return exit_code;
 }
@@ -173,10 +202,14 @@ int tri_cli_read_model_run(const char *command, int argc, char **argv,
                            struct tri_option_binding *own, struct tri_run_config *config)
 {
     char flag[2 * TRI_OPTION_TEXT];
-    int exit_code = tri_cli_read_run(command, argc, argv, own, config);
+    tri_error *err = tri_error_create();
+    int exit_code = read_run(command, argc, argv, own, config, err);
     if (exit_code < 0)
         exit_code = shape_flag(command, config, flag, sizeof flag);
     bool has_shape = config->shape.transformer.num_layers != TRI_UNSET || config->shape_from[0];
+    if (has_shape) /* else notes come with the shape that is read now */
+        tri_cli_print_record(err);
+    tri_error_destroy(&err);
     if (exit_code >= 0 || has_shape)
         return exit_code;
     char **words = calloc((size_t)argc + 2, sizeof(char *));
@@ -190,17 +223,6 @@ int tri_cli_read_model_run(const char *command, int argc, char **argv,
     return exit_code;
 }
 
-/* A number that an MPI launcher puts into the environment; -1 without one. */
-static int launcher_number(const char *const *names)
-{
-    for (; *names; names++) {
-        const char *text = getenv(*names);
-        if (text && text[0])
-            return (int)strtol(text, NULL, 10);
-    }
-    return -1;
-}
-
 int tri_cli_launcher_rank(void)
 {
     static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", NULL};
@@ -209,10 +231,8 @@ int tri_cli_launcher_rank(void)
 
 int tri_cli_world_size(const struct tri_run_config *config)
 {
-    static const char *const names[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS", NULL};
-    int launched = tri_mpi_was_launched(environ) ? launcher_number(names) : -1;
-    if (launched > 0)
-        return launched;
+    if (num_processes() > 0)
+        return num_processes();
     return config->train.ranks == TRI_UNSET ? 1 : (int)config->train.ranks;
 }
 

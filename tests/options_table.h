@@ -61,7 +61,8 @@ static const struct tri_option toy_shape_rows[] = {
      .offset = offsetof(struct toy_shape, layer_widths),
      .default_text = "[4, 5]",
      .flags = TRI_OPTION_NON_NEGATIVE | TRI_OPTION_HIDDEN,
-     .help = "one width per layer"},
+     .help = "one width per layer",
+     .when = "position_embedding_type=learned|rope|none !add_bias_linear or hidden_size>2000"},
 };
 
 static const struct tri_option toy_train_rows[] = {
@@ -75,7 +76,8 @@ static const struct tri_option toy_train_rows[] = {
      .offset = offsetof(struct toy_train, min_lr),
      .default_text = "0",
      .flags = TRI_OPTION_NON_NEGATIVE,
-     .help = "smallest learning rate"},
+     .help = "Smallest learning rate.",
+     .when = "lr"},
     {.name = "clip_grad",
      .type = TRI_OPTION_DOUBLE,
      .offset = offsetof(struct toy_train, clip_grad),
@@ -100,7 +102,8 @@ static const struct tri_option toy_train_rows[] = {
      .offset = offsetof(struct toy_train, save_interval),
      .default_text = "none",
      .flags = TRI_OPTION_POSITIVE,
-     .help = "steps between two checkpoints"},
+     .help = "steps between two checkpoints",
+     .when = "save !log_loss"},
     {.name = "save",
      .type = TRI_OPTION_STRING,
      .offset = offsetof(struct toy_train, save),
@@ -116,7 +119,8 @@ static const struct tri_option toy_train_rows[] = {
     {.name = "log_loss",
      .type = TRI_OPTION_BOOL,
      .offset = offsetof(struct toy_train, log_loss),
-     .help = "print the loss"},
+     .help = "print the loss",
+     .when = "not_bound save"},
 };
 
 static const struct tri_option toy_flag_rows[] = {
@@ -150,6 +154,7 @@ struct toy {
     struct toy_train train;
     struct toy_flags flags;
     unsigned char train_origin[TOY_NUM(toy_train_rows)];
+    struct tri_option_place train_places[TOY_NUM(toy_train_rows)];
     struct tri_option_binding bindings[3];
     tri_error *err;
 };
@@ -157,10 +162,10 @@ struct toy {
 static inline void toy_init(struct toy *toy)
 {
     memset(toy, 0, sizeof(*toy));
-    toy->bindings[0] = (struct tri_option_binding){&toy_shape_table, &toy->shape, NULL};
-    toy->bindings[1] =
-        (struct tri_option_binding){&toy_train_table, &toy->train, toy->train_origin};
-    toy->bindings[2] = (struct tri_option_binding){&toy_flag_table, &toy->flags, NULL};
+    toy->bindings[0] = (struct tri_option_binding){&toy_shape_table, &toy->shape, NULL, NULL};
+    toy->bindings[1] = (struct tri_option_binding){&toy_train_table, &toy->train, toy->train_origin,
+                                                   toy->train_places};
+    toy->bindings[2] = (struct tri_option_binding){&toy_flag_table, &toy->flags, NULL, NULL};
     for (int i = 0; i < 3; i++)
         tri_option_set_defaults(toy->bindings[i].table, toy->bindings[i].config);
     toy->err = tri_error_create();
@@ -181,9 +186,18 @@ static inline const char *toy_why(const char *name)
     return NULL;
 }
 
+static inline bool toy_near(const char *name, char *buffer, int bytes)
+{
+    bool is_near = strncmp(name, "use_flash", 9) == 0 || strncmp(name, "use-flash", 9) == 0;
+    snprintf(buffer, (size_t)bytes, "use-flash-attn");
+    return is_near;
+}
+
+static const struct tri_option_megatron toy_megatron = {.why = toy_why, .nearest = toy_near};
+
 static inline tri_status toy_read(struct toy *toy, const char *text)
 {
     tri_error_clear(toy->err);
-    return tri_option_read_text(text, strlen(text), "run.yaml", toy->bindings, 3, toy_why,
+    return tri_option_read_text(text, strlen(text), "run.yaml", toy->bindings, 3, &toy_megatron,
                                 toy->err);
 }

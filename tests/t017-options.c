@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "base/options_inner.h"
 #include "options_table.h"
 
 #include <stdio.h>
@@ -237,6 +238,7 @@ static void test_help(void **state)
     assert_non_null(strstr(text, "whole number from 8 to 65536; default 1k\n"));
     assert_non_null(strstr(text, "choice of learned, rope, none; default rope\n"));
     assert_non_null(strstr(text, "whole number 0 or more, in steps; default none\n"));
+    assert_non_null(strstr(text, "; default none; only with save and without log_loss\n"));
     assert_non_null(strstr(text, "\nflags:\n"));
     free(text);
 }
@@ -266,7 +268,107 @@ static void test_markdown(void **state)
     assert_non_null(strstr(text,
                            "| `hidden_dropout` | number | 0.1 | from 0 to 0.999 |  | share of "
                            "zeroed \\| activations |\n"));
+    assert_non_null(strstr(text, "| Smallest learning rate. Only with lr. |\n"));
+    assert_non_null(strstr(text, "| steps between two checkpoints; only with save and without "
+                                 "log_loss |\n"));
     free(text);
+}
+
+static bool has_effect(struct toy *toy, const char *name, char *cause)
+{
+    struct tri_option_found found = tri_option_lookup(name, NULL, toy->bindings, 3);
+    assert_non_null(found.row);
+    snprintf(cause, 256, "nothing");
+    return tri_option_has_effect(found.row, toy->bindings, 3, cause, 256);
+}
+
+static void test_conditions(void **state)
+{
+    (void)state;
+    struct toy toy;
+    char cause[256];
+    toy_init(&toy);
+    assert_true(has_effect(&toy, "lr", cause));
+    assert_string_equal(cause, "");
+    assert_false(has_effect(&toy, "layer_widths", cause));
+    assert_string_equal(cause, "add_bias_linear is true and hidden_size is 1000");
+    toy.shape.add_bias_linear = false;
+    assert_true(has_effect(&toy, "layer_widths", cause));
+    toy.shape.add_bias_linear = true;
+    toy.shape.hidden_size = 2001;
+    assert_true(has_effect(&toy, "layer_widths", cause));
+    assert_false(has_effect(&toy, "min_lr", cause));
+    assert_string_equal(cause, "lr is none");
+    assert_false(has_effect(&toy, "log_loss", cause)); /* what is not bound is no obstacle */
+    assert_string_equal(cause, "save is none");
+    snprintf(toy.train.save, sizeof(toy.train.save), "out");
+    assert_true(has_effect(&toy, "log_loss", cause));
+    assert_true(has_effect(&toy, "save_interval", cause));
+    toy.train.log_loss = true;
+    assert_false(has_effect(&toy, "save_interval", cause));
+    assert_string_equal(cause, "log_loss is true");
+    assert_false(tri_option_has_effect(tri_option_find(&toy_train_table, "save_interval"),
+                                       toy.bindings, 3, NULL, 0));
+    toy_fini(&toy);
+}
+
+static void test_condition_texts(void **state)
+{
+    (void)state;
+    char text[256];
+    tri_option_when_text(tri_option_find(&toy_shape_table, "layer_widths"), text, sizeof(text));
+    assert_string_equal(text, "only with position_embedding_type learned, rope or none and without "
+                              "add_bias_linear, or with hidden_size above 2000");
+    tri_option_when_text(tri_option_find(&toy_train_table, "save_interval"), text, sizeof(text));
+    assert_string_equal(text, "only with save and without log_loss");
+    tri_option_when_text(tri_option_find(&toy_train_table, "lr"), text, sizeof(text));
+    assert_string_equal(text, "");
+}
+
+/* What is noted has its place, or is a flag; nothing else is. */
+static void test_notes(void **state)
+{
+    (void)state;
+    struct toy toy;
+    char *flags[] = {"--log-loss", "--save-interval=4"};
+    const char *words[2];
+    int num_words = 0;
+    toy_init(&toy);
+    assert_int_equal(toy_read(&toy, "train:\n  clip_grad: 2\n\n  min_lr: 0.5\n"), TRI_OK);
+    tri_option_drop_idle(toy.bindings, 3, toy.err);
+    assert_int_equal(tri_error_note_count(toy.err), 1);
+    assert_string_equal(tri_error_note_message(toy.err, 0),
+                        "run.yaml:4: 'min_lr' has no effect: lr is none");
+    assert_int_equal(toy_read(&toy, "train: {lr: 0.7}"), TRI_OK);
+    tri_option_read_flags(2, flags, toy.bindings, 3, NULL, words, &num_words, toy.err);
+    tri_option_drop_idle(toy.bindings, 3, toy.err);
+    assert_int_equal(tri_error_note_count(toy.err), 1);
+    assert_string_equal(tri_error_note_message(toy.err, 0),
+                        "'--save-interval', '--log-loss' have no effect: save is none");
+    toy_fini(&toy);
+}
+
+/* Megatron-LM's name when it is the nearer one. */
+static void test_guess(void **state)
+{
+    (void)state;
+    static const char theirs[] = "which Megatron-LM has and trine has not (it chooses GPU kernels)";
+    struct toy toy;
+    char text[256], wanted[256];
+    toy_init(&toy);
+    assert_true(tri_option_guess("num-layer", toy.bindings, 3, &toy_megatron, text, sizeof(text)));
+    assert_string_equal(text, "'num_layers'");
+    assert_true(tri_option_guess("--num_layer", toy.bindings, 3, NULL, text, sizeof(text)));
+    assert_string_equal(text, "'--num-layers'");
+    snprintf(wanted, sizeof(wanted), "'use_flash_attn', %s", theirs);
+    assert_true(tri_option_guess("use_flash_atn", toy.bindings, 3, &toy_megatron, text, 256));
+    assert_string_equal(text, wanted);
+    snprintf(wanted, sizeof(wanted), "'--use-flash-attn', %s", theirs);
+    assert_true(tri_option_guess("--use_flash_atn", toy.bindings, 3, &toy_megatron, text, 256));
+    assert_string_equal(text, wanted);
+    assert_false(tri_option_guess("--use_flash_atn", toy.bindings, 3, NULL, text, sizeof(text)));
+    assert_false(tri_option_guess("zzzzzzzz", toy.bindings, 3, &toy_megatron, text, sizeof(text)));
+    toy_fini(&toy);
 }
 
 int main(void)
@@ -276,6 +378,8 @@ int main(void)
         cmocka_unit_test(test_other_types), cmocka_unit_test(test_list_limits),
         cmocka_unit_test(test_format),      cmocka_unit_test(test_nearest),
         cmocka_unit_test(test_help),        cmocka_unit_test(test_markdown),
+        cmocka_unit_test(test_conditions),  cmocka_unit_test(test_condition_texts),
+        cmocka_unit_test(test_notes),       cmocka_unit_test(test_guess),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -78,7 +78,8 @@ static void test_all_problems_at_once(void **state)
                    "  override: {a: [1]}\n"
                    "  [x]: 1\n"
                    "  use_flash_attn: true\n"
-                   "swiglu: true\n",
+                   "swiglu: true\n"
+                   "use_flash: true\n",
                    (const char *const[]){
                        "run.yaml:2:3: unknown key 'num_layer', did you mean 'num_layers'?",
                        "run.yaml:3:16: 'hidden_size' is 4; use a number from 8 to 65536",
@@ -95,6 +96,8 @@ static void test_all_problems_at_once(void **state)
                        "chooses GPU kernels); leave it out",
                        "run.yaml:15:1: 'swiglu' is known to Megatron-LM, not to trine (use "
                        "activation_func); leave it out",
+                       "run.yaml:16:1: unknown key 'use_flash', did you mean 'use_flash_attn', "
+                       "which Megatron-LM has and trine has not (it chooses GPU kernels)?",
                        NULL});
 }
 

@@ -24,7 +24,7 @@ static struct flags_result read_flags(struct toy *toy, const char *const *words)
         argc++;
     tri_error_clear(toy->err);
     result.status =
-        tri_option_read_flags(argc, (char **)(uintptr_t)words, toy->bindings, 3, toy_why,
+        tri_option_read_flags(argc, (char **)(uintptr_t)words, toy->bindings, 3, &toy_megatron,
                               result.positional, &result.num_positional, toy->err);
     return result;
 }
@@ -72,7 +72,7 @@ static void test_all_problems(void **state)
     struct flags_result result =
         READ(&toy, "--num-layer", "3", "--swiglu", "--use-flash-attn=1", "--clip-grad", "-1",
              "--train-iters", "1.5", "-q", "--zzzzzz", "--log-loss=maybe", "--data-path", "--lr",
-             "--no-lr", "--train-iters=", "--layer-widths", "1", "x", "--save");
+             "--no-lr", "--train-iters=", "--layer-widths", "1", "x", "--use-flash", "--save");
     static const char *const messages[] = {
         "unknown option '--num-layer', did you mean '--num-layers'?",
         "'--swiglu' is known to Megatron-LM, not to trine (use activation_func); leave it out",
@@ -88,6 +88,8 @@ static void test_all_problems(void **state)
         "unknown option '--no-lr'; see --help for the known ones",
         "'--train-iters' needs a value",
         "'--layer-widths' is 'x', which is no number; use a whole number, as 100, 1e2 or 10k",
+        "unknown option '--use-flash', did you mean '--use-flash-attn', which Megatron-LM has and "
+        "trine has not (it chooses GPU kernels)?",
         "'--save' needs a value",
     };
     int num = (int)(sizeof(messages) / sizeof(messages[0]));

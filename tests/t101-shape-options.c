@@ -42,10 +42,10 @@ static tri_status read_shape(const char *text, struct tri_gpt_config *config, tr
     tri_gpt_config_set_defaults(config);
     tri_option_set_defaults(&tri_shape_short_options, &given);
     struct tri_option_binding bindings[] = {
-        {&tri_transformer_options, &config->transformer, transformer_origin},
-        {&tri_attention_options, &config->transformer.attention, attention_origin},
-        {&tri_gpt_options, config, gpt_origin},
-        {&tri_shape_short_options, &given, NULL},
+        {&tri_transformer_options, &config->transformer, transformer_origin, NULL},
+        {&tri_attention_options, &config->transformer.attention, attention_origin, NULL},
+        {&tri_gpt_options, config, gpt_origin, NULL},
+        {&tri_shape_short_options, &given, NULL, NULL},
     };
     TRI_TRY(tri_option_read_text(text, strlen(text), "run.yaml", bindings, 4, NULL, err));
     const struct tri_shape_origins origins = {transformer_origin, attention_origin, gpt_origin};

@@ -207,7 +207,7 @@ static tri_status trip_config(const struct trip *trip, tri_error *err,
                            trip->more[0],
                            trip->more[1]};
     int num = (int)(sizeof words / sizeof words[0]) - (trip->more[0] ? 0 : 2);
-    return tri_run_config_read(num, (char **)(uintptr_t)words, NULL, config, err);
+    return tri_run_config_read(num, (char **)(uintptr_t)words, 0, NULL, config, err);
 }
 
 static tri_status trip_body(void *arg, tri_world *world)

@@ -40,6 +40,7 @@ static bool same_field(const struct tri_option *row, void *a, void *b)
                memcmp(x, y, sizeof(double)) == 0;
     case TRI_OPTION_STRING:
     case TRI_OPTION_STRINGS:
+    case TRI_OPTION_JSON:
     case TRI_OPTION_MAP:
         return strcmp(x, y) == 0;
     case TRI_OPTION_INTS: {
@@ -224,6 +225,7 @@ static bool set_value(const struct tri_option *row, void *config, int i)
     case TRI_OPTION_DOUBLE:
         return set_number(row, config, i);
     case TRI_OPTION_STRING:
+    case TRI_OPTION_JSON:
         return set_text(row, config, i);
     case TRI_OPTION_STRINGS:
     case TRI_OPTION_MAP:

@@ -25,8 +25,8 @@ static void one_message(struct explain_run *run, const char *text, tri_error *er
 {
     tri_error_clear(err);
     explain_run_init(run);
-    tri_option_read_text(text, strlen(text), "run.yaml", run->bindings, run->num, tri_megatron_why,
-                         err);
+    tri_option_read_text(text, strlen(text), "run.yaml", run->bindings, run->num,
+                         &tri_megatron_options, err);
     if (tri_error_count(err) != 1)
         fail_msg("%d messages for '%s', the first '%s'", tri_error_count(err), text,
                  tri_error_message(err, 0));
@@ -53,8 +53,8 @@ static void flag_message(struct explain_run *run, const char *name, char *text, 
     char *argv[] = {flag, NULL};
     tri_error_clear(err);
     explain_run_init(run);
-    tri_option_read_flags(1, argv, run->bindings, run->num, tri_megatron_why, words, &num_words,
-                          err);
+    tri_option_read_flags(1, argv, run->bindings, run->num, &tri_megatron_options, words,
+                          &num_words, err);
     const char *known = strstr(tri_error_message(err, 0), " is known to Megatron-LM");
     snprintf(text, bytes, "%s", known ? known : "");
 }

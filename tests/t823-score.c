@@ -141,7 +141,7 @@ static void read_config(struct run *run, tri_error *err)
     snprintf(tp, sizeof tp, "--tensor-model-parallel-size=%d", run->grid.tp);
     snprintf(pp, sizeof pp, "--pipeline-model-parallel-size=%d", run->grid.pp);
     char *words[] = {from, tp, pp, impl, NULL};
-    assert_int_equal(tri_run_config_read(4, words, NULL, &run->config, err), TRI_OK);
+    assert_int_equal(tri_run_config_read(4, words, 0, NULL, &run->config, err), TRI_OK);
     run->config.placement.sequence_parallel = run->grid.sequence_parallel;
     run->config.placement.team_size = 1;
     run->config.shape.seq_length = SEQ_LENGTH;

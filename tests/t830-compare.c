@@ -66,7 +66,8 @@ static void read_config(const struct tri_case *reference, struct tri_run_config 
     snprintf(pp, sizeof pp, "--pipeline-model-parallel-size=%d", grid.pp);
     snprintf(vpp, sizeof vpp, "--virtual-pipeline-model-parallel-size=%d", grid.vpp);
     char *words[] = {from, impl, tp, pp, vpp, NULL};
-    assert_int_equal(tri_run_config_read(grid.vpp > 1 ? 5 : 4, words, NULL, config, err), TRI_OK);
+    assert_int_equal(tri_run_config_read(grid.vpp > 1 ? 5 : 4, words, 0, NULL, config, err),
+                     TRI_OK);
     config->placement.sequence_parallel = grid.sequence_parallel;
     config->placement.use_distributed_optimizer = grid.sharded;
     config->placement.team_size = 1;

@@ -37,7 +37,7 @@ static void read_config(const struct tri_case *reference, const char *dir,
     snprintf(tp, sizeof tp, "--tensor-model-parallel-size=%d", grid->tp);
     snprintf(pp, sizeof pp, "--pipeline-model-parallel-size=%d", grid->pp);
     char *words[] = {from, tp, pp, impl, NULL};
-    assert_int_equal(tri_run_config_read(4, words, NULL, config, err), TRI_OK);
+    assert_int_equal(tri_run_config_read(4, words, 0, NULL, config, err), TRI_OK);
     config->placement.sequence_parallel = grid->sequence_parallel;
     config->placement.team_size = 1;
     config->train.micro_batch_size = 1;

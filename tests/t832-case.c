@@ -197,7 +197,7 @@ static void later_parts_are_refused(void **state)
         snprintf(from, sizeof from, "--shape-from=%s/%s/case.json", golden, cases[i][0]);
         char *words[] = {from, NULL};
         /* a fault of the file, not of the request */
-        assert_int_equal(tri_run_config_read(1, words, NULL, &config, err), TRI_IO);
+        assert_int_equal(tri_run_config_read(1, words, 0, NULL, &config, err), TRI_IO);
         expect(err, cases[i][1]);
         for (int k = 0; k < tri_error_count(err); k++)
             assert_null(strstr(tri_error_message(err, k), "unknown key"));
@@ -308,7 +308,7 @@ static tri_status run_copy(bool without_hidden, tri_error *err, bool *failed, ch
     size_t bytes;
     snprintf(from, sizeof from, "--shape-from=%s/case.json", dir);
     char *words[] = {from, NULL};
-    assert_int_equal(tri_run_config_read(1, words, NULL, &config, err), TRI_OK);
+    assert_int_equal(tri_run_config_read(1, words, 0, NULL, &config, err), TRI_OK);
     assert_int_equal(tri_case_read(dir, err, &reference), TRI_OK);
     config.placement.team_size = 1;
     tri_case_fit(&reference, &config);

@@ -3,3 +3,4 @@
 tri_test(t805-option-rows ROOMS train LABELS quick)
 tri_train_test(t806-shape-rows LABELS quick)
 tri_test(t807-megatron-options ROOMS train LABELS quick)
+tri_test(t808-option-effects ROOMS train LABELS quick)

@@ -44,6 +44,26 @@ bool tri_option_is_list(const struct tri_option *row)
            row->type == TRI_OPTION_MAP;
 }
 
+size_t tri_option_text_room(const struct tri_option *row)
+{
+    switch (row->type) {
+    case TRI_OPTION_STRING:
+        return TRI_OPTION_TEXT;
+    case TRI_OPTION_STRINGS:
+    case TRI_OPTION_MAP:
+        return TRI_OPTION_LONG_TEXT;
+    case TRI_OPTION_JSON:
+        return TRI_OPTION_JSON_TEXT;
+    case TRI_OPTION_BOOL:
+    case TRI_OPTION_INT:
+    case TRI_OPTION_DOUBLE:
+    case TRI_OPTION_CHOICE:
+    case TRI_OPTION_INTS:
+        break;
+    }
+    return 0;
+}
+
 void tri_option_unset(const struct tri_option *row, void *config)
 {
     void *field = tri_option_field(row, config);
@@ -59,11 +79,10 @@ void tri_option_unset(const struct tri_option *row, void *config)
         *(double *)field = (double)NAN;
         break;
     case TRI_OPTION_STRING:
-        memset(field, 0, TRI_OPTION_TEXT);
-        break;
     case TRI_OPTION_STRINGS:
+    case TRI_OPTION_JSON:
     case TRI_OPTION_MAP:
-        memset(field, 0, TRI_OPTION_LONG_TEXT);
+        memset(field, 0, tri_option_text_room(row));
         break;
     case TRI_OPTION_INTS:
         memset(field, 0, sizeof(struct tri_option_list));
@@ -84,6 +103,7 @@ bool tri_option_is_unset(const struct tri_option *row, const void *config)
         return isnan(*(const double *)field);
     case TRI_OPTION_STRING:
     case TRI_OPTION_STRINGS:
+    case TRI_OPTION_JSON:
     case TRI_OPTION_MAP:
         return *(const char *)field == '\0';
     case TRI_OPTION_INTS:
@@ -92,7 +112,7 @@ bool tri_option_is_unset(const struct tri_option *row, const void *config)
     return false;
 }
 
-static void option_set_default(const struct tri_option *row, void *config)
+void tri_option_set_default(const struct tri_option *row, void *config)
 {
     tri_option_unset(row, config);
     if (row->default_text)
@@ -102,7 +122,7 @@ static void option_set_default(const struct tri_option *row, void *config)
 void tri_option_set_defaults(const struct tri_option_table *table, void *config)
 {
     for (int i = 0; i < table->num_rows; i++)
-        option_set_default(&table->rows[i], config);
+        tri_option_set_default(&table->rows[i], config);
 }
 
 bool tri_option_is_default(const struct tri_option *row, const void *config)
@@ -110,11 +130,11 @@ bool tri_option_is_default(const struct tri_option *row, const void *config)
     union {
         int64_t number;
         struct tri_option_list list;
-        char text[TRI_OPTION_LONG_TEXT];
+        char text[TRI_OPTION_JSON_TEXT];
     } value;
     struct tri_option alone = *row;
     alone.offset = 0;
-    option_set_default(&alone, &value);
+    tri_option_set_default(&alone, &value);
     const void *field = tri_option_field(row, config);
     bool both_unset = tri_option_is_unset(row, config) && tri_option_is_unset(&alone, &value);
     switch (row->type) {
@@ -127,6 +147,7 @@ bool tri_option_is_default(const struct tri_option *row, const void *config)
         return both_unset || *(const double *)field == *(const double *)&value;
     case TRI_OPTION_STRING:
     case TRI_OPTION_STRINGS:
+    case TRI_OPTION_JSON:
     case TRI_OPTION_MAP:
         return strcmp(field, value.text) == 0;
     case TRI_OPTION_INTS: {
@@ -210,15 +231,21 @@ int tri_option_near(const char *name)
     return third < 1 ? 1 : third > 6 ? 6 : (int)third;
 }
 
+/* Copies name with joint between its words: num_layers, num-layers. */
+static void respell(char *buffer, size_t bytes, const char *name, char joint)
+{
+    snprintf(buffer, bytes, "%s", name);
+    for (char *c = buffer; *c; c++)
+        *c = *c == '-' || *c == '_' ? joint : *c;
+}
+
 const char *tri_option_nearest(const char *name, const struct tri_option_binding *bindings,
                                int num_bindings)
 {
     char plain[DISTANCE_MAX_CHARS + 1];
-    size_t length = strlen(name);
-    if (length > DISTANCE_MAX_CHARS)
+    if (strlen(name) > DISTANCE_MAX_CHARS)
         return NULL;
-    for (size_t i = 0; i <= length; i++)
-        plain[i] = (char)(name[i] == '-' ? '_' : name[i]);
+    respell(plain, sizeof(plain), name, '_');
     const char *best = NULL;
     int best_distance = tri_option_near(name) + 1;
     for (int b = 0; b < num_bindings; b++) {
@@ -232,4 +259,36 @@ const char *tri_option_nearest(const char *name, const struct tri_option_binding
         }
     }
     return best;
+}
+
+/* Edits between two names whose words may be joined in other ways. */
+static int name_distance(const char *a, const char *b)
+{
+    char left[DISTANCE_MAX_CHARS + 1], right[DISTANCE_MAX_CHARS + 1];
+    respell(left, sizeof(left), a, '_');
+    respell(right, sizeof(right), b, '_');
+    return tri_option_distance(left, right);
+}
+
+bool tri_option_guess(const char *name, const struct tri_option_binding *bindings, int num_bindings,
+                      const struct tri_option_megatron *megatron, char *buffer, size_t bytes)
+{
+    char theirs[DISTANCE_MAX_CHARS + 1], spelled[DISTANCE_MAX_CHARS + 1];
+    const char *dashes = strncmp(name, "--", 2) == 0 ? "--" : "";
+    name += strlen(dashes);
+    const char *ours = tri_option_nearest(name, bindings, num_bindings);
+    const char *why = NULL;
+    if (megatron && strlen(name) <= DISTANCE_MAX_CHARS &&
+        megatron->nearest(name, theirs, sizeof(theirs)) &&
+        (!ours || name_distance(name, theirs) < name_distance(name, ours)))
+        why = megatron->why(theirs);
+    if (!ours && !why)
+        return false;
+    respell(spelled, sizeof(spelled), why ? theirs : ours, dashes[0] ? '-' : '_');
+    if (why)
+        snprintf(buffer, bytes, "'%s%s', which Megatron-LM has and trine has not (%s)", dashes,
+                 spelled, why);
+    else
+        snprintf(buffer, bytes, "'%s%s'", dashes, spelled);
+    return true;
 }

@@ -13,6 +13,7 @@
 #include <yaml.h>
 
 #define WHERE_TEXT   400
+#define GUESS_TEXT   512
 #define RUN_FILE_MAX (16 << 20) /* bytes */
 
 struct file_reader {
@@ -20,7 +21,7 @@ struct file_reader {
     const char *name;
     struct tri_option_binding *bindings;
     int num_bindings;
-    tri_option_why *megatron_why;
+    const struct tri_option_megatron *megatron;
     const char *where; /* of the whole text when it is no file; else NULL */
     tri_error *err;
     tri_status status; /* of the first problem */
@@ -151,7 +152,8 @@ static void reader_set(struct file_reader *reader, const struct tri_option *row,
                                          yaml_document_get_node(reader->document, pair->key),
                                          yaml_document_get_node(reader->document, pair->value));
     } else {
-        reader_problem(reader, node, "'%s' is %s; use one value", row->name, node_kind(node));
+        reader_problem(reader, node, "'%s' is %s; use %s", row->name, node_kind(node),
+                       row->type == TRI_OPTION_JSON ? "its text in quotes" : "one value");
     }
 }
 
@@ -169,17 +171,27 @@ static void reader_unknown_key(struct file_reader *reader, const yaml_node_t *no
     } else if (home) {
         reader_problem(reader, node, "'%s' stands outside a section; put it into '%s'", key, home);
     } else {
-        const char *why = reader->megatron_why ? reader->megatron_why(key) : NULL;
-        const char *nearest = tri_option_nearest(key, reader->bindings, reader->num_bindings);
+        char guess[GUESS_TEXT];
+        const char *why = reader->megatron ? reader->megatron->why(key) : NULL;
         if (why)
             reader_problem(reader, node,
                            "'%s' is known to Megatron-LM, not to trine (%s); leave it out", key,
                            why);
-        else if (nearest)
-            reader_problem(reader, node, "unknown key '%s', did you mean '%s'?", key, nearest);
+        else if (tri_option_guess(key, reader->bindings, reader->num_bindings, reader->megatron,
+                                  guess, sizeof(guess)))
+            reader_problem(reader, node, "unknown key '%s', did you mean %s?", key, guess);
         else
             reader_problem(reader, node, "unknown key '%s'; see --help for the known ones", key);
     }
+}
+
+static void reader_note_place(const struct file_reader *reader,
+                              const struct tri_option_found *found, const yaml_node_t *node)
+{
+    tri_option_note_origin(found, TRI_OPTION_FROM_FILE);
+    if (found->binding->places)
+        found->binding->places[found->index] =
+            (struct tri_option_place){.file = reader->name, .line = node->start_mark.line + 1};
 }
 
 /* "section: value" for a section that may be said so; false if it may not. */
@@ -193,7 +205,7 @@ static bool reader_scalar_section(struct file_reader *reader, const char *sectio
         struct tri_option_found found =
             tri_option_lookup(table->scalar_row, section, reader->bindings, reader->num_bindings);
         reader_set(reader, found.row, found.binding->config, node);
-        tri_option_note_origin(&found, TRI_OPTION_FROM_FILE);
+        reader_note_place(reader, &found, node);
         return true;
     }
     return false;
@@ -220,7 +232,7 @@ static void reader_section(struct file_reader *reader, const char *section, cons
         if (found.row) {
             reader_set(reader, found.row, found.binding->config,
                        yaml_document_get_node(reader->document, pair->value));
-            tri_option_note_origin(&found, TRI_OPTION_FROM_FILE);
+            reader_note_place(reader, &found, yaml_document_get_node(reader->document, pair->key));
         } else {
             reader_unknown_key(reader, yaml_document_get_node(reader->document, pair->key), key,
                                section);
@@ -358,12 +370,12 @@ static tri_status document_read(const char *text, size_t bytes, struct file_read
 
 tri_status tri_option_read_text(const char *text, size_t bytes, const char *name,
                                 struct tri_option_binding *bindings, int num_bindings,
-                                tri_option_why *megatron_why, tri_error *err)
+                                const struct tri_option_megatron *megatron, tri_error *err)
 {
     struct file_reader reader = {.name = name,
                                  .bindings = bindings,
                                  .num_bindings = num_bindings,
-                                 .megatron_why = megatron_why,
+                                 .megatron = megatron,
                                  .err = err};
     return document_read(text, bytes, &reader, reader_root);
 }
@@ -389,13 +401,14 @@ tri_status tri_option_set_flow(const struct tri_option *row, void *config, const
 }
 
 tri_status tri_option_read_file(const char *path, struct tri_option_binding *bindings,
-                                int num_bindings, tri_option_why *megatron_why, tri_error *err)
+                                int num_bindings, const struct tri_option_megatron *megatron,
+                                tri_error *err)
 {
     char *text = NULL;
     size_t bytes = 0;
     TRI_TRY(tri_file_read(path, RUN_FILE_MAX, err, &text, &bytes));
     tri_status status =
-        tri_option_read_text(text, bytes, path, bindings, num_bindings, megatron_why, err);
+        tri_option_read_text(text, bytes, path, bindings, num_bindings, megatron, err);
     free(text);
     return status;
 }

@@ -5,14 +5,15 @@
 #include <ctype.h>
 #include <string.h>
 
-#define FLAG_TEXT 128
+#define FLAG_TEXT  128
+#define GUESS_TEXT 512
 
 struct flag_reader {
     int argc, next;
     char **argv;
     struct tri_option_binding *bindings;
     int num_bindings;
-    tri_option_why *megatron_why;
+    const struct tri_option_megatron *megatron;
     tri_error *err;
     tri_status status; /* of the first problem */
 };
@@ -58,20 +59,17 @@ static void flags_skip_values(struct flag_reader *reader)
 
 static void flags_unknown(struct flag_reader *reader, const struct flag_word *word)
 {
-    const char *nearest = tri_option_nearest(word->name, reader->bindings, reader->num_bindings);
+    char guess[GUESS_TEXT];
     tri_status status;
-    const char *why = reader->megatron_why ? reader->megatron_why(word->name) : NULL;
+    const char *why = reader->megatron ? reader->megatron->why(word->name) : NULL;
     if (why) {
         status = tri_error_add(reader->err, TRI_UNSUPPORTED,
                                "'%s' is known to Megatron-LM, not to trine (%s); leave it out",
                                word->where, why);
-    } else if (nearest) {
-        char flag[FLAG_TEXT];
-        snprintf(flag, sizeof(flag), "--%s", nearest);
-        for (char *c = flag; *c; c++)
-            *c = *c == '_' ? '-' : *c;
-        status = tri_error_add(reader->err, TRI_INVALID, "unknown option '%s', did you mean '%s'?",
-                               word->where, flag);
+    } else if (tri_option_guess(word->where, reader->bindings, reader->num_bindings,
+                                reader->megatron, guess, sizeof(guess))) {
+        status = tri_error_add(reader->err, TRI_INVALID, "unknown option '%s', did you mean %s?",
+                               word->where, guess);
     } else {
         status = tri_error_add(reader->err, TRI_INVALID,
                                "unknown option '%s'; see --help for the known ones", word->where);
@@ -151,14 +149,14 @@ static void flags_read(struct flag_reader *reader, const char *text)
 }
 
 tri_status tri_option_read_flags(int argc, char **argv, struct tri_option_binding *bindings,
-                                 int num_bindings, tri_option_why *megatron_why,
+                                 int num_bindings, const struct tri_option_megatron *megatron,
                                  const char **positional, int *num_positional, tri_error *err)
 {
     struct flag_reader reader = {.argc = argc,
                                  .argv = argv,
                                  .bindings = bindings,
                                  .num_bindings = num_bindings,
-                                 .megatron_why = megatron_why,
+                                 .megatron = megatron,
                                  .err = err};
     bool options_ended = false;
     int num = 0;

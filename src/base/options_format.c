@@ -121,6 +121,7 @@ void tri_option_yaml(const struct tri_option *row, const void *config, struct tr
         tri_option_text_add(text, "%s", row->choices[*(const int64_t *)field]);
         break;
     case TRI_OPTION_STRING:
+    case TRI_OPTION_JSON:
         yaml_text(text, field, strlen(field));
         break;
     case TRI_OPTION_STRINGS:
@@ -135,7 +136,8 @@ void tri_option_yaml(const struct tri_option *row, const void *config, struct tr
 
 void tri_option_format(const struct tri_option *row, const void *config, char *buffer, size_t bytes)
 {
-    if (row->type == TRI_OPTION_STRING && !tri_option_is_unset(row, config)) {
+    bool is_text = row->type == TRI_OPTION_STRING || row->type == TRI_OPTION_JSON;
+    if (is_text && !tri_option_is_unset(row, config)) {
         snprintf(buffer, bytes, "%s", (const char *)tri_option_field(row, config));
         return;
     }

@@ -19,8 +19,11 @@ void tri_option_text_add(struct tri_option_text *text, const char *format, ...)
 void *tri_option_field(const struct tri_option *row, const void *config);
 /* True for the three types that hold several items. */
 bool tri_option_is_list(const struct tri_option *row);
+/* Bytes of a text's field; 0: it is no text. */
+size_t tri_option_text_room(const struct tri_option *row);
 /* Sets a field to "nobody has set it": TRI_UNSET, NaN, "", no items; false for a bool. */
 void tri_option_unset(const struct tri_option *row, void *config);
+void tri_option_set_default(const struct tri_option *row, void *config);
 bool tri_option_is_unset(const struct tri_option *row, const void *config);
 /* Appends one item to a list field. key is NULL unless the item was written as "key: value". TRI_UNSUPPORTED:
    the list is full, and further items would only say so again. */
@@ -32,6 +35,10 @@ tri_status tri_option_set_flow(const struct tri_option *row, void *config, const
 
 /* "greater than 0", "from 0 to 1", ...; "" without a range. */
 void tri_option_range_text(const struct tri_option *row, char *buffer, size_t bytes);
+/* "only with load and without finetune"; "" without a condition. */
+void tri_option_when_text(const struct tri_option *row, char *buffer, size_t bytes);
+/* "--num-layers". */
+void tri_option_flag_text(const struct tri_option *row, char *buffer, size_t bytes);
 /* Appends the value as YAML: quoted where another reading would be possible. */
 void tri_option_yaml(const struct tri_option *row, const void *config,
                      struct tri_option_text *text);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #define HELP_COLUMN     44
-#define VALUE_ROOM      (5 * TRI_OPTION_LONG_TEXT) /* a byte may become four */
+#define VALUE_ROOM      (5 * TRI_OPTION_JSON_TEXT) /* a byte may become four */
 #define SHORT_TEXT      256
 #define CHOICES_ROOM    512
 #define NUMBER_SUFFIXES "numbers take k, m, g (thousands) and ki, mi, gi (1024)"
@@ -17,6 +17,7 @@ static const char *type_name(enum tri_option_type type)
         [TRI_OPTION_DOUBLE] = "number",      [TRI_OPTION_CHOICE] = "choice",
         [TRI_OPTION_STRING] = "text",        [TRI_OPTION_STRINGS] = "texts",
         [TRI_OPTION_INTS] = "whole numbers", [TRI_OPTION_MAP] = "map",
+        [TRI_OPTION_JSON] = "JSON text",
     };
     return names[type];
 }
@@ -28,11 +29,12 @@ static const char *argument_name(enum tri_option_type type)
         [TRI_OPTION_DOUBLE] = " X",    [TRI_OPTION_CHOICE] = " NAME",
         [TRI_OPTION_STRING] = " TEXT", [TRI_OPTION_STRINGS] = " TEXT...",
         [TRI_OPTION_INTS] = " N...",   [TRI_OPTION_MAP] = " KEY=VALUE...",
+        [TRI_OPTION_JSON] = " TEXT",
     };
     return names[type];
 }
 
-static void flag_text(const struct tri_option *row, char *flag, size_t bytes)
+void tri_option_flag_text(const struct tri_option *row, char *flag, size_t bytes)
 {
     snprintf(flag, bytes, "--%s", row->name);
     for (char *c = flag; *c; c++)
@@ -57,8 +59,8 @@ static const char *default_text(const struct tri_option *row)
 
 static void print_help_row(FILE *out, const struct tri_option *row, bool short_form)
 {
-    char flag[SHORT_TEXT], range[SHORT_TEXT];
-    flag_text(row, flag, sizeof(flag));
+    char flag[SHORT_TEXT], range[SHORT_TEXT], when[SHORT_TEXT];
+    tri_option_flag_text(row, flag, sizeof(flag));
     int width = fprintf(out, "  %s%s", flag, argument_name(row->type));
     if (width >= HELP_COLUMN)
         width = fprintf(out, "\n") - 1;
@@ -78,7 +80,8 @@ static void print_help_row(FILE *out, const struct tri_option *row, bool short_f
         choices_text(row, ", ", choices, sizeof(choices));
         fprintf(out, " of %s", choices);
     }
-    fprintf(out, "; default %s\n", default_text(row));
+    tri_option_when_text(row, when, sizeof(when));
+    fprintf(out, "; default %s%s%s\n", default_text(row), when[0] ? "; " : "", when);
 }
 
 void tri_option_print_row(FILE *out, const struct tri_option *row)
@@ -153,7 +156,7 @@ static void print_markdown_row(FILE *out, const struct tri_option_table *table,
                                const struct tri_option *row,
                                const struct tri_option_column *columns)
 {
-    char range[SHORT_TEXT], choices[CHOICES_ROOM];
+    char range[SHORT_TEXT], choices[CHOICES_ROOM], when[SHORT_TEXT];
     tri_option_range_text(row, range, sizeof(range));
     choices_text(row, "`, `", choices, sizeof(choices));
     fprintf(out, "| `%s` | %s", row->name, type_name(row->type));
@@ -169,6 +172,10 @@ static void print_markdown_row(FILE *out, const struct tri_option_table *table,
     }
     for (const char *c = row->help; *c; c++)
         fprintf(out, *c == '|' ? "\\%c" : "%c", *c);
+    tri_option_when_text(row, when, sizeof(when));
+    bool is_sentence = row->help[strlen(row->help) - 1] == '.';
+    if (when[0]) /* "Only" behind a full stop */
+        fprintf(out, is_sentence ? " O%s." : "; o%s", when + 1);
     fprintf(out, " |\n");
 }
 

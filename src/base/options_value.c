@@ -195,15 +195,15 @@ static tri_status option_check_utf8(const char *text, const char *subject, tri_e
     return tri_error_add(err, TRI_INVALID, "%s is no UTF-8 text; use a name in UTF-8", subject);
 }
 
-static tri_status option_set_text(const char *text, const char *subject, char *field,
-                                  tri_error *err)
+static tri_status option_set_text(const struct tri_option *row, const char *text,
+                                  const char *subject, char *field, tri_error *err)
 {
-    size_t length = strlen(text);
+    size_t length = strlen(text), room = tri_option_text_room(row);
     TRI_TRY(option_check_utf8(text, subject, err));
-    if (length >= TRI_OPTION_TEXT)
-        return tri_error_add(err, TRI_INVALID, "%s has %zu bytes; the limit is %d", subject, length,
-                             TRI_OPTION_TEXT - 1);
-    memset(field, 0, TRI_OPTION_TEXT);
+    if (length >= room)
+        return tri_error_add(err, TRI_INVALID, "%s has %zu bytes; the limit is %zu", subject,
+                             length, room - 1);
+    memset(field, 0, room);
     memcpy(field, text, length);
     return TRI_OK;
 }
@@ -306,7 +306,8 @@ tri_status tri_option_set(const struct tri_option *row, void *config, const char
     case TRI_OPTION_CHOICE:
         return option_read_choice(row, text, subject, field, err);
     case TRI_OPTION_STRING:
-        return option_set_text(text, subject, field, err);
+    case TRI_OPTION_JSON:
+        return option_set_text(row, text, subject, field, err);
     case TRI_OPTION_STRINGS:
     case TRI_OPTION_INTS:
     case TRI_OPTION_MAP:

@@ -29,7 +29,8 @@ static const struct tri_option rows[] = {
      .type = TRI_OPTION_STRING,
      .offset = FIELD(split),
      .default_text = "969, 30, 1",
-     .help = "shares of training, validation and test in data_path"},
+     .help = "shares of training, validation and test in data_path",
+     .when = "data_path"},
     {.name = "tokenizer",
      .type = TRI_OPTION_STRING,
      .offset = FIELD(tokenizer),
@@ -59,7 +60,8 @@ static const struct tri_option rows[] = {
      .type = TRI_OPTION_INT,
      .offset = FIELD(eod_token_id),
      .flags = TRI_OPTION_NON_NEGATIVE,
-     .help = "end of a document; the tokenizer's when unset"},
+     .help = "end of a document; the tokenizer's when unset",
+     .when = "reset_position_ids or reset_attention_mask or eod_mask_loss"},
 };
 
 const struct tri_option_table tri_data_options = {

@@ -17,13 +17,12 @@ static tri_status plan_out_of_memory(tri_error *err)
     return tri_error_set(err, TRI_NOMEM, "out of memory while planning");
 }
 
-static void plan_apply_sequence_parallel(struct tri_placement *placement, tri_error *err)
+/* It is off with one tensor-parallel rank. */
+static void plan_apply_sequence_parallel(struct tri_placement *placement)
 {
     struct tri_placement_config *config = &placement->config;
-    if (config->sequence_parallel && config->tensor_model_parallel_size <= 1) {
+    if (config->tensor_model_parallel_size <= 1)
         config->sequence_parallel = false;
-        tri_error_note(err, "'sequence_parallel' is off, since 'tensor_model_parallel_size' is 1");
-    }
     int64_t tp = config->tensor_model_parallel_size;
     placement->split = (struct tri_split){
         .tp = tp, .sp = config->sequence_parallel ? tp : 1, .cp = 1, .ep = 1, .etp = tp};
@@ -179,7 +178,7 @@ static tri_status plan_schedules(struct tri_placement *placement, struct tri_sch
 static tri_status plan_all(struct tri_placement *placement, tri_error *err)
 {
     int problems = tri_error_count(err);
-    plan_apply_sequence_parallel(placement, err);
+    plan_apply_sequence_parallel(placement);
     tri_status status = plan_geometry(placement, err);
     struct tri_schedule_input input;
     if (status == TRI_OK)

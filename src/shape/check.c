@@ -150,7 +150,7 @@ static void check_positions(struct check *check)
                 "; leave it unset for 'seq_length'",
                 c->max_position_embeddings, LARGEST_SIZE);
     else if (c->seq_length > c->max_position_embeddings &&
-             isnan(c->transformer.attention.rope_dynamic_factor))
+             !(tri_is_rotary(c) && c->transformer.attention.rope_dynamic_factor > 0))
         PROBLEM(check,
                 "'seq_length' %" PRId64 " is beyond 'max_position_embeddings' %" PRId64
                 "; use at most %" PRId64,

@@ -14,7 +14,9 @@
 #define LARGEST_FILE ((size_t)4 << 20)
 
 struct blocks {
-    const char *path;
+    const char *place;  /* the file, or the option that has the text */
+    const char *option; /* that asks for the blocks */
+    tri_status fault;   /* of what is wrong with the JSON */
     struct tri_transformer_config *config;
     tri_error *err;
     size_t layer;
@@ -48,9 +50,9 @@ static double block_number(const struct blocks *blocks, const struct half *half,
         return 0;
     if (number > 0 && number < 1e9 && (!is_whole || number == floor(number)))
         return number;
-    tri_error_add(blocks->err, TRI_IO, "%s: '%s.%s' of layer %zu must be a %s above 0, or null",
-                  blocks->path, half->name, key, blocks->layer,
-                  is_whole ? "whole number" : "number");
+    tri_error_add(blocks->err, blocks->fault,
+                  "%s: '%s.%s' of layer %zu must be a %s above 0, or null", blocks->place,
+                  half->name, key, blocks->layer, is_whole ? "whole number" : "number");
     return 0;
 }
 
@@ -58,8 +60,9 @@ static bool block_flag(const struct blocks *blocks, const struct half *half, con
 {
     const json_t *value = json_object_get(half->part, key);
     if (value && !json_is_boolean(value) && !json_is_null(value))
-        tri_error_add(blocks->err, TRI_IO, "%s: '%s.%s' of layer %zu must be true, false or null",
-                      blocks->path, half->name, key, blocks->layer);
+        tri_error_add(blocks->err, blocks->fault,
+                      "%s: '%s.%s' of layer %zu must be true, false or null", blocks->place,
+                      half->name, key, blocks->layer);
     return json_is_true(value);
 }
 
@@ -76,10 +79,10 @@ static void block_other_keys(const struct blocks *blocks, const struct half *hal
         while (known[i] && strcmp(known[i], key) != 0)
             i++;
         if (!known[i] && !json_is_null(value) && !json_is_false(value))
-            tri_error_add(blocks->err, TRI_IO,
+            tri_error_add(blocks->err, blocks->fault,
                           "%s: '%s.%s' of layer %zu is not known and may change the model; leave "
                           "it null, or out",
-                          blocks->path, half->name, key, blocks->layer);
+                          blocks->place, half->name, key, blocks->layer);
     }
 }
 
@@ -90,10 +93,10 @@ static int64_t block_entry(const struct blocks *blocks, const struct half *half,
     bool no_op = block_flag(blocks, half, "no_op");
     bool linear = block_flag(blocks, half, "replace_with_linear");
     if (no_op + linear + (size > 0) > 1)
-        tri_error_add(blocks->err, TRI_IO,
+        tri_error_add(blocks->err, blocks->fault,
                       "%s: '%s' of layer %zu has more than one of a size, 'no_op' and "
                       "'replace_with_linear'; leave one",
-                      blocks->path, half->name, blocks->layer);
+                      blocks->place, half->name, blocks->layer);
     return no_op ? TRI_LAYER_NO_OP : linear ? TRI_LAYER_LINEAR : size > 0 ? (int64_t)size : usual;
 }
 
@@ -104,12 +107,12 @@ static struct half block_half(const struct blocks *blocks, const json_t *block, 
     const json_t *part = json_object_get(block, name), *second = json_object_get(block, other);
     struct half half = {.name = part || !second ? name : other, .part = part ? part : second};
     if (part && second && part != second)
-        tri_error_add(blocks->err, TRI_IO,
+        tri_error_add(blocks->err, blocks->fault,
                       "%s: layer %zu has both '%s' and '%s', which are the same; leave one",
-                      blocks->path, blocks->layer, name, other);
+                      blocks->place, blocks->layer, name, other);
     if (half.part && !json_is_object(half.part)) {
-        tri_error_add(blocks->err, TRI_IO, "%s: '%s' of layer %zu must be an object", blocks->path,
-                      half.name, blocks->layer);
+        tri_error_add(blocks->err, blocks->fault, "%s: '%s' of layer %zu must be an object",
+                      blocks->place, half.name, blocks->layer);
         half.part = NULL;
     }
     return half;
@@ -126,22 +129,22 @@ static int64_t block_attention(const struct blocks *blocks, const json_t *block)
     double groups = block_number(blocks, &half, "num_query_groups", true);
     block_other_keys(blocks, &half, known);
     if (in_group > 0 && fmod((double)heads, in_group) != 0)
-        tri_error_add(blocks->err, TRI_IO,
+        tri_error_add(blocks->err, blocks->fault,
                       "%s: 'attention.n_heads_in_group' %g of layer %zu does not divide "
                       "'num_attention_heads' %" PRId64 "; use one of its divisors",
-                      blocks->path, in_group, blocks->layer, heads);
+                      blocks->place, in_group, blocks->layer, heads);
     if (in_group > 0 && groups > 0 && groups * in_group != (double)heads)
-        tri_error_add(blocks->err, TRI_IO,
+        tri_error_add(blocks->err, blocks->fault,
                       "%s: 'attention.n_heads_in_group' %g and 'num_query_groups' %g of layer %zu "
                       "do not make %" PRId64 " heads; leave one of them out",
-                      blocks->path, in_group, groups, blocks->layer, heads);
+                      blocks->place, in_group, groups, blocks->layer, heads);
     if (in_group > 0)
         groups = (double)heads / in_group;
     else if (groups > 0 && fmod((double)heads, groups) != 0)
-        tri_error_add(blocks->err, TRI_IO,
+        tri_error_add(blocks->err, blocks->fault,
                       "%s: '%s.num_query_groups' %g of layer %zu does not divide "
                       "'num_attention_heads' %" PRId64 "; use one of its divisors",
-                      blocks->path, half.name, groups, blocks->layer, heads);
+                      blocks->place, half.name, groups, blocks->layer, heads);
     return block_entry(blocks, &half, groups,
                        t->num_query_groups == TRI_UNSET ? heads : t->num_query_groups);
 }
@@ -172,8 +175,8 @@ static void blocks_fill(struct blocks *blocks, const json_t *list)
         const struct half whole = {.name = "block_configs", .part = block};
         block_other_keys(blocks, &whole, halves);
         if (!json_is_object(block))
-            tri_error_add(blocks->err, TRI_IO, "%s: layer %zu must be an object", blocks->path,
-                          blocks->layer);
+            tri_error_add(blocks->err, blocks->fault, "%s: layer %zu must be an object",
+                          blocks->place, blocks->layer);
         t->layer_query_groups.value[blocks->layer] = block_attention(blocks, block);
         t->layer_ffn_sizes.value[blocks->layer] = block_ffn(blocks, block);
     }
@@ -186,51 +189,68 @@ static tri_status blocks_check(const struct blocks *blocks, const json_t *list)
     tri_error *err = blocks->err;
     TRI_CHECK(
         t->layer_query_groups.num == 0 && t->layer_ffn_sizes.num == 0, err, TRI_INVALID,
-        "'heterogeneous_layers_config_path' and 'layer_query_groups' or 'layer_ffn_sizes' say "
-        "the same; leave one of them out");
+        "'%s' and 'layer_query_groups' or 'layer_ffn_sizes' say the same; leave one of them out",
+        blocks->option);
     TRI_CHECK(t->hidden_size > 0 && t->num_attention_heads > 0, err, TRI_INVALID,
-              "'heterogeneous_layers_config_path' needs 'hidden_size' and 'num_attention_heads'");
+              "'%s' needs 'hidden_size' and 'num_attention_heads'", blocks->option);
     TRI_CHECK(json_is_array(list) && json_array_size(list) >= 1 &&
                   json_array_size(list) <= TRI_OPTION_MAX_ITEMS,
-              err, TRI_IO, "%s: 'block_configs' must be a list of 1 to %d layers", blocks->path,
-              TRI_OPTION_MAX_ITEMS);
-    TRI_CHECK(
-        t->num_layers == TRI_UNSET || t->num_layers == (int64_t)json_array_size(list), err, TRI_IO,
-        "%s: 'block_configs' has %zu layers but 'num_layers' is %" PRId64 "; use the same number",
-        blocks->path, json_array_size(list), t->num_layers);
+              err, blocks->fault, "%s: 'block_configs' must be a list of 1 to %d layers",
+              blocks->place, TRI_OPTION_MAX_ITEMS);
+    TRI_CHECK(t->num_layers == TRI_UNSET || t->num_layers == (int64_t)json_array_size(list), err,
+              blocks->fault,
+              "%s: 'block_configs' has %zu layers but 'num_layers' is %" PRId64
+              "; use the same number",
+              blocks->place, json_array_size(list), t->num_layers);
     return TRI_OK;
 }
 
-/* The JSON of the file; its faults are those of a file, not of the request. */
-static tri_status blocks_load(const char *path, tri_error *err, json_t **root)
+/* text is the JSON. */
+static tri_status blocks_read(struct blocks *blocks, const char *text, size_t bytes)
 {
-    char *text;
-    size_t bytes;
-    TRI_TRY(tri_file_read(path, LARGEST_FILE, err, &text, &bytes));
-    tri_error *found = tri_error_create();
-    tri_status status = tri_json_read_text(text, bytes, path, found, root);
+    json_t *root;
+    tri_error *err = blocks->err, *found = tri_error_create();
+    tri_status status = tri_json_read_text(text, bytes, blocks->place, found, &root);
     if (status != TRI_OK)
-        status = tri_error_add(err, status == TRI_INVALID ? TRI_IO : status, "%s",
+        status = tri_error_add(err, status == TRI_INVALID ? blocks->fault : status, "%s",
                                tri_error_message(found, 0));
     tri_error_destroy(&found);
-    free(text);
+    TRI_TRY(status);
+    const json_t *list = json_object_get(root, "block_configs");
+    int problems = tri_error_count(err);
+    status = blocks_check(blocks, list);
+    if (status == TRI_OK) {
+        blocks_fill(blocks, list);
+        blocks->config->num_layers = blocks->config->layer_ffn_sizes.num;
+        status = tri_error_count(err) > problems ? blocks->fault : TRI_OK;
+    }
+    json_decref(root);
     return status;
 }
 
 tri_status tri_heterogeneous_read(const char *path, struct tri_transformer_config *config,
                                   tri_error *err)
 {
-    json_t *root;
-    TRI_TRY(blocks_load(path, err, &root));
-    struct blocks blocks = {.path = path, .config = config, .err = err};
-    const json_t *list = json_object_get(root, "block_configs");
-    int problems = tri_error_count(err);
-    tri_status status = blocks_check(&blocks, list);
-    if (status == TRI_OK) {
-        blocks_fill(&blocks, list);
-        config->num_layers = config->layer_ffn_sizes.num;
-        status = tri_error_count(err) > problems ? TRI_IO : TRI_OK;
-    }
-    json_decref(root);
+    struct blocks blocks = {.place = path,
+                            .option = "heterogeneous_layers_config_path",
+                            .fault = TRI_IO,
+                            .config = config,
+                            .err = err};
+    char *text;
+    size_t bytes;
+    TRI_TRY(tri_file_read(path, LARGEST_FILE, err, &text, &bytes));
+    tri_status status = blocks_read(&blocks, text, bytes);
+    free(text);
     return status;
+}
+
+tri_status tri_heterogeneous_read_text(const char *text, struct tri_transformer_config *config,
+                                       tri_error *err)
+{
+    struct blocks blocks = {.place = "heterogeneous_layers_config_encoded_json",
+                            .option = "heterogeneous_layers_config_encoded_json",
+                            .fault = TRI_INVALID,
+                            .config = config,
+                            .err = err};
+    return blocks_read(&blocks, text, strlen(text));
 }

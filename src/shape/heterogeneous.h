@@ -13,6 +13,10 @@
    num_attention_heads are needed; num_layers, if set, must agree. Every problem is added to err. */
 tri_status tri_heterogeneous_read(const char *path, struct tri_transformer_config *config,
                                   tri_error *err);
+/* The same from the text itself, option heterogeneous_layers_config_encoded_json: its faults are
+   those of the request. */
+tri_status tri_heterogeneous_read_text(const char *text, struct tri_transformer_config *config,
+                                       tri_error *err);
 
 /* What layer has: query groups, feed-forward width, or one of TRI_LAYER_x. config is resolved. */
 int64_t tri_layer_query_groups(const struct tri_transformer_config *config, int64_t layer);

@@ -66,6 +66,7 @@ json_t *tri_hf_write_field(const struct tri_gpt_config *config, const char *opti
     case TRI_OPTION_CHOICE:
     case TRI_OPTION_STRING:
     case TRI_OPTION_STRINGS:
+    case TRI_OPTION_JSON:
     case TRI_OPTION_INTS:
     case TRI_OPTION_MAP:
         break;

@@ -17,6 +17,11 @@ extern const struct tri_option_table tri_padding_options; /* section "placement"
 extern const struct tri_option_table
     tri_config_json_options; /* section "checkpoint", in gpt_config */
 
+/* Conditions that several rows have. */
+#define TRI_WHEN_ROTARY "position_embedding_type=rope|yarn|mrope"
+#define TRI_WHEN_YARN   "position_embedding_type=yarn"
+#define TRI_WHEN_LLAMA3 "position_embedding_type=rope|mrope use_rope_scaling"
+
 struct tri_shape_short {
     bool swiglu;                         /* activation_func silu, gated_linear_unit */
     bool disable_bias_linear;            /* not add_bias_linear */
@@ -27,6 +32,7 @@ struct tri_shape_short {
     bool quick_geglu;                    /* activation_func quick_gelu, gated_linear_unit */
     /* JSON file with block_configs: layer_query_groups and layer_ffn_sizes; "": not given */
     char heterogeneous_layers_config_path[TRI_OPTION_TEXT];
+    char heterogeneous_layers_config_encoded_json[TRI_OPTION_JSON_TEXT]; /* the JSON itself */
     double norm_epsilon;        /* layernorm_epsilon; NaN: not given */
     bool openai_gelu;           /* activation_func gelu_tanh */
     bool no_position_embedding; /* position_embedding_type none unless rotary */

@@ -57,6 +57,11 @@ static const struct tri_option short_rows[] = {
      .offset = SHORT(heterogeneous_layers_config_path),
      .flags = TRI_OPTION_HIDDEN,
      .help = "JSON file whose block_configs give layer_query_groups and layer_ffn_sizes."},
+    {.name = "heterogeneous_layers_config_encoded_json",
+     .type = TRI_OPTION_JSON,
+     .offset = SHORT(heterogeneous_layers_config_encoded_json),
+     .flags = TRI_OPTION_HIDDEN,
+     .help = "The text of such a file itself."},
     {.name = "norm_epsilon",
      .type = TRI_OPTION_DOUBLE,
      .offset = SHORT(norm_epsilon),
@@ -78,17 +83,20 @@ static const struct tri_option short_rows[] = {
      .type = TRI_OPTION_DOUBLE,
      .offset = SHORT(yarn_original_max_position_embeddings),
      .flags = TRI_OPTION_POSITIVE | TRI_OPTION_HIDDEN,
-     .help = "Other name of original_max_position_embeddings."},
+     .help = "Other name of original_max_position_embeddings.",
+     .when = TRI_WHEN_YARN " or " TRI_WHEN_LLAMA3},
     {.name = "yarn_beta_fast",
      .type = TRI_OPTION_DOUBLE,
      .offset = SHORT(yarn_beta_fast),
      .flags = TRI_OPTION_POSITIVE | TRI_OPTION_HIDDEN,
-     .help = "Other name of beta_fast."},
+     .help = "Other name of beta_fast.",
+     .when = TRI_WHEN_YARN},
     {.name = "yarn_beta_slow",
      .type = TRI_OPTION_DOUBLE,
      .offset = SHORT(yarn_beta_slow),
      .flags = TRI_OPTION_POSITIVE | TRI_OPTION_HIDDEN,
-     .help = "Other name of beta_slow."},
+     .help = "Other name of beta_slow.",
+     .when = TRI_WHEN_YARN},
 };
 
 const struct tri_option_table tri_shape_short_options = {
@@ -194,6 +202,22 @@ static void apply_numbers(const struct tri_shape_short *given, const struct leve
     }
 }
 
+static void apply_blocks(const struct tri_shape_short *given, struct tri_transformer_config *t,
+                         tri_error *err)
+{
+    const char *path = given->heterogeneous_layers_config_path;
+    const char *text = given->heterogeneous_layers_config_encoded_json;
+    if (path[0] && text[0])
+        tri_error_add(err, TRI_INVALID,
+                      "'heterogeneous_layers_config_path' and "
+                      "'heterogeneous_layers_config_encoded_json' say the same; leave one of them "
+                      "out");
+    else if (path[0])
+        tri_heterogeneous_read(path, t, err);
+    else if (text[0])
+        tri_heterogeneous_read_text(text, t, err);
+}
+
 tri_status tri_shape_apply_short(const struct tri_shape_short *given,
                                  const struct tri_shape_origins *origins,
                                  struct tri_gpt_config *config, tri_error *err)
@@ -208,7 +232,6 @@ tri_status tri_shape_apply_short(const struct tri_shape_short *given,
     apply_numbers(given, levels, err);
     if (given->group_query_attention && config->transformer.num_query_groups == TRI_UNSET)
         config->transformer.num_query_groups = 1;
-    if (given->heterogeneous_layers_config_path[0])
-        tri_heterogeneous_read(given->heterogeneous_layers_config_path, &config->transformer, err);
+    apply_blocks(given, &config->transformer, err);
     return tri_error_count(err) > problems ? TRI_INVALID : TRI_OK;
 }

@@ -53,14 +53,15 @@ tri_status tri_run_read_file(tri_run *run, const char *path, tri_error *err)
 {
     struct tri_option_binding bindings[NUM_BINDINGS];
     int num = run_bind(run, &run->given, bindings);
-    return tri_option_read_file(path, bindings, num, tri_megatron_why, err);
+    return tri_option_read_file(path, bindings, num, &tri_megatron_options, err);
 }
 
 tri_status tri_run_read_text(tri_run *run, const char *text, const char *name, tri_error *err)
 {
     struct tri_option_binding bindings[NUM_BINDINGS];
     int num = run_bind(run, &run->given, bindings);
-    return tri_option_read_text(text, strlen(text), name, bindings, num, tri_megatron_why, err);
+    return tri_option_read_text(text, strlen(text), name, bindings, num, &tri_megatron_options,
+                                err);
 }
 
 /* Flags go over the file, so words are read twice: first for the file's name. */
@@ -86,7 +87,7 @@ static tri_status read_words(tri_run *run, int argc, char **argv, const char **w
                                words[1]);
     tri_status flags =
         tri_option_read_flags(argc, argv, bindings, run_bind(run, &run->given, bindings),
-                              tri_megatron_why, words, &num_words, err);
+                              &tri_megatron_options, words, &num_words, err);
     return status == TRI_OK ? flags : status;
 }
 
@@ -107,13 +108,13 @@ tri_status tri_run_set(tri_run *run, const char *name, const char *text, tri_err
     struct tri_option_found found = tri_option_lookup(name, NULL, bindings, num);
     if (!found.row) {
         const char *why = tri_megatron_why(name);
-        const char *nearest = tri_option_nearest(name, bindings, num);
+        char guess[512] = "";
         if (why)
             return tri_error_add(err, TRI_INVALID,
                                  "'%s' is known to Megatron-LM, not to trine (%s)", name, why);
-        return tri_error_add(err, TRI_INVALID, "no option '%s'%s%s%s", name,
-                             nearest ? "; did you mean '" : "", nearest ? nearest : "",
-                             nearest ? "'?" : "");
+        if (tri_option_guess(name, bindings, num, &tri_megatron_options, guess, sizeof guess))
+            return tri_error_add(err, TRI_INVALID, "no option '%s'; did you mean %s?", name, guess);
+        return tri_error_add(err, TRI_INVALID, "no option '%s'", name);
     }
     TRI_TRY(tri_option_set(found.row, found.binding->config, text, name, err));
     tri_option_note_origin(&found, TRI_OPTION_FROM_FLAG);
@@ -124,8 +125,8 @@ tri_status tri_run_complete(tri_run *run, const struct tri_run_config **config, 
 {
     struct tri_option_binding bindings[NUM_BINDINGS];
     run->completed = run->given;
-    run_bind(run, &run->completed, bindings);
-    TRI_TRY(tri_run_config_complete(bindings, &run->short_form, &run->completed, err));
+    int num = run_bind(run, &run->completed, bindings);
+    TRI_TRY(tri_run_config_complete(bindings, num, &run->short_form, &run->completed, err));
     *config = &run->completed;
     return TRI_OK;
 }
@@ -165,8 +166,8 @@ tri_status tri_run_print_plan(FILE *out, const struct tri_run_config *config,
     struct tri_plan_comm comm;
     tri_status status = tri_communicator_plan("", false, world_size, err, &comm);
     if (status == TRI_OK)
-        status = tri_run_plan(copy, hooks, world_size, tri_train_only_saves(&config->train), 0,
-                              &comm, err, &spec, &placement);
+        status = tri_run_plan(copy, hooks, world_size, tri_run_training_use(config), 0, &comm, err,
+                              &spec, &placement);
     if (status == TRI_OK)
         status = print_rank(out, placement, rank, err);
     tri_placement_destroy(&placement);

@@ -32,6 +32,20 @@ static const struct tri_option_table shape_from_options = {
     .scalar_row = "shape_from",
 };
 
+static const struct tri_option fact_rows[] = {
+    {.name = "data_parallel_size",
+     .type = TRI_OPTION_INT,
+     .offset = offsetof(struct tri_run_facts, data_parallel_size),
+     .default_text = "1",
+     .help = "ranks that a global batch is shared among"},
+};
+const struct tri_option_table tri_run_fact_options = {
+    .section = "",
+    .rows = fact_rows,
+    .num_rows = sizeof fact_rows / sizeof fact_rows[0],
+    .struct_bytes = sizeof(struct tri_run_facts),
+};
+
 static const struct tri_option_table *const tables[] = {
     &shape_from_options,
     &tri_transformer_options,
@@ -170,13 +184,13 @@ static tri_status read_sources(int argc, char **argv, struct tri_option_binding 
     if (num_words > 1)
         tri_error_add(err, TRI_INVALID, "'%s' is one word too many; give one run file", words[1]);
     if (num_words > 0)
-        tri_option_read_file(words[0], bindings, num, tri_megatron_why, err);
-    tri_option_read_flags(argc, argv, bindings, num, tri_megatron_why, words, &num_words, err);
+        tri_option_read_file(words[0], bindings, num, &tri_megatron_options, err);
+    tri_option_read_flags(argc, argv, bindings, num, &tri_megatron_options, words, &num_words, err);
     free(words);
     return tri_error_status(err);
 }
 
-tri_status tri_run_config_complete(const struct tri_option_binding *bindings,
+tri_status tri_run_config_complete(const struct tri_option_binding *bindings, int num_bindings,
                                    const struct tri_shape_short *given,
                                    struct tri_run_config *config, tri_error *err)
 {
@@ -198,15 +212,31 @@ tri_status tri_run_config_complete(const struct tri_option_binding *bindings,
     const struct tri_shape_origins origins = {
         .transformer = transformer->origin, .attention = attention->origin, .gpt = gpt->origin};
     tri_shape_apply_short(given, &origins, &config->shape, err);
+    if (tri_error_count(err) == 0) /* else what others say is not known */
+        tri_option_drop_idle(bindings, num_bindings, err);
     tri_gpt_config_resolve(&config->shape);
     return tri_error_status(err);
 }
 
-tri_status tri_run_config_read(int argc, char **argv, struct tri_option_binding *own,
-                               struct tri_run_config *config, tri_error *err)
+static struct tri_run_facts find_facts(const struct tri_run_config *config, int num_processes)
 {
-    struct tri_option_binding bindings[TRI_RUN_MAX_BINDINGS + 2];
+    const struct tri_placement_config *p = &config->placement;
+    int64_t ranks = num_processes > 0                  ? num_processes
+                    : config->train.ranks == TRI_UNSET ? 1
+                                                       : config->train.ranks;
+    int64_t dp = ranks / p->tensor_model_parallel_size / p->pipeline_model_parallel_size;
+    return (struct tri_run_facts){
+        .data_parallel_size = dp > 1 ? dp : 1, /* too few ranks are refused */
+    };
+}
+
+tri_status tri_run_config_read(int argc, char **argv, int num_processes,
+                               struct tri_option_binding *own, struct tri_run_config *config,
+                               tri_error *err)
+{
+    struct tri_option_binding bindings[TRI_RUN_MAX_BINDINGS + 3];
     unsigned char origins[TRI_RUN_MAX_BINDINGS + 2][TRI_RUN_MAX_ROWS] = {{0}};
+    struct tri_option_place places[TRI_RUN_MAX_BINDINGS + 2][TRI_RUN_MAX_ROWS] = {{{0}}};
     struct tri_shape_short given;
     tri_run_config_set_defaults(config);
     int num = tri_run_bind(config, bindings);
@@ -215,11 +245,15 @@ tri_status tri_run_config_read(int argc, char **argv, struct tri_option_binding 
     tri_option_set_defaults(&tri_shape_short_options, &given);
     if (own)
         bindings[num++] = *own;
-    for (int i = 0; i < num; i++)
+    for (int i = 0; i < num; i++) {
         bindings[i].origin = origins[i];
+        bindings[i].places = places[i];
+    }
 
     tri_status read = read_sources(argc, argv, bindings, num, err);
-    tri_status completed = tri_run_config_complete(bindings, &given, config, err);
+    struct tri_run_facts facts = find_facts(config, num_processes);
+    bindings[num++] = (struct tri_option_binding){.table = &tri_run_fact_options, .config = &facts};
+    tri_status completed = tri_run_config_complete(bindings, num, &given, config, err);
     if (completed == TRI_OK)
         completed = tri_run_check_vocabulary(config, err);
     return read == TRI_OK ? completed : TRI_INVALID;

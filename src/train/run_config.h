@@ -36,16 +36,25 @@ const struct tri_option_table *const *tri_run_tables(void);
 int tri_run_bind(struct tri_run_config *config, struct tri_option_binding *bindings);
 
 void tri_run_config_set_defaults(struct tri_run_config *config);
+/* What no option says but conditions of options ask for: names that stand in no run file. */
+struct tri_run_facts {
+    int64_t data_parallel_size;
+};
+extern const struct tri_option_table tri_run_fact_options;
+
 /* What follows once all values are given: the shape of a config.json, with the given fields over
    it, the short forms, and the fields derived from others. bindings are those of tri_run_bind()
-   with their origins, bound to config. */
-tri_status tri_run_config_complete(const struct tri_option_binding *bindings,
+   with their origins, bound to config, and any more; what has no effect beside the others is noted and
+   set back to its default. */
+tri_status tri_run_config_complete(const struct tri_option_binding *bindings, int num_bindings,
                                    const struct tri_shape_short *given,
                                    struct tri_run_config *config, tri_error *err);
 /*
  * Reads RUN.yaml (the first positional word) and flags over it, and fills shape fields from
- * config.json where asked. own adds a command's own table (may be NULL). All problems are added to
- * err. TRI_IO: only the file of the shape is at fault.
+ * config.json where asked. num_processes: those that an MPI launcher started, 0 without one. own
+ * adds a command's own table (may be NULL). All problems are added to err. TRI_IO: only the file of
+ * the shape is at fault.
  */
-tri_status tri_run_config_read(int argc, char **argv, struct tri_option_binding *own,
-                               struct tri_run_config *config, tri_error *err);
+tri_status tri_run_config_read(int argc, char **argv, int num_processes,
+                               struct tri_option_binding *own, struct tri_run_config *config,
+                               tri_error *err);

@@ -41,8 +41,8 @@ static tri_status read_words(struct explain_run *run, char *text, tri_error *err
         words[num++] = strsep(&rest, "\n");
     TRI_TRY(tri_option_read_text(base_file, strlen(base_file), "base.yaml", run->bindings, run->num,
                                  NULL, err));
-    return tri_option_read_flags(num, words, run->bindings, run->num, tri_megatron_why, positional,
-                                 &num_positional, err);
+    return tri_option_read_flags(num, words, run->bindings, run->num, &tri_megatron_options,
+                                 positional, &num_positional, err);
 }
 
 static bool is_small(const struct tri_run_config *config)
@@ -65,7 +65,8 @@ static void plan(const struct tri_run_config *config)
     struct tri_placement *placement = NULL;
     tri_error *err = tri_error_create();
     int ranks = copy.train.ranks == TRI_UNSET ? 1 : (int)copy.train.ranks;
-    tri_status status = tri_run_plan(&copy, NULL, ranks, false, 0, NULL, err, &spec, &placement);
+    tri_status status =
+        tri_run_plan(&copy, NULL, ranks, TRI_USE_TRAINING, 0, NULL, err, &spec, &placement);
     if ((status == TRI_OK) != (tri_error_count(err) == 0) ||
         (status == TRI_OK) != (spec && placement))
         abort();
@@ -117,7 +118,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     tri_status status = data[0] % 2
                             ? read_words(&run, text, err)
                             : tri_option_read_text(text, size - 1, "fuzz.yaml", run.bindings,
-                                                   run.num, tri_megatron_why, err);
+                                                   run.num, &tri_megatron_options, err);
     if ((status == TRI_OK) != (tri_error_count(err) == 0))
         abort();
     for (int i = 0; i < tri_error_count(err); i++)
@@ -127,7 +128,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (status == TRI_OK) {
         check_round_trip(&run.config);
         forget_files(&run);
-        tri_run_config_complete(run.bindings, &run.given, &run.config, err);
+        tri_run_config_complete(run.bindings, run.num, &run.given, &run.config, err);
         if (is_small(&run.config))
             plan(&run.config);
     }
