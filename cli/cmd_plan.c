@@ -111,8 +111,8 @@ static int plan_run(int argc, char **argv)
     int num_ranks = tri_cli_world_size(&config);
     tri_communicator_plan(options.communicator, tri_mpi_was_launched(environ), num_ranks, err,
                           &comm);
-    tri_status status = tri_run_plan(&config, NULL, num_ranks, tri_train_only_saves(&config.train),
-                                     0, &comm, err, &spec, &placement);
+    tri_status status = tri_run_plan(&config, NULL, num_ranks, tri_run_training_use(&config), 0,
+                                     &comm, err, &spec, &placement);
     tri_cli_check_rest(&config, err);
     if (status == TRI_OK)
         status = tri_error_status(err);

@@ -65,7 +65,8 @@ static int spec_run(int argc, char **argv)
     tri_error *err = tri_error_create();
     struct tri_model_spec *spec = NULL;
     struct tri_placement *placement = NULL;
-    tri_run_plan(&config, NULL, spec_world_size(&config), false, 0, NULL, err, &spec, &placement);
+    tri_run_plan(&config, NULL, spec_world_size(&config), TRI_USE_TRAINING, 0, NULL, err, &spec,
+                 &placement);
     if (tri_error_count(err) > 0) {
         exit_code = tri_cli_refuse(err, "spec");
     } else {

@@ -94,8 +94,8 @@ void tri_cli_check_more(const struct tri_run_config *config, tri_error *err)
         return; /* as after a file that is no YAML */
     tri_error *more = tri_error_create();
     int known = tri_error_count(err);
-    tri_run_plan(&copy, NULL, tri_cli_world_size(config), tri_train_only_saves(&config->train), 0,
-                 NULL, more, &spec, &placement);
+    tri_run_plan(&copy, NULL, tri_cli_world_size(config), tri_run_training_use(config), 0, NULL,
+                 more, &spec, &placement);
     tri_cli_check_rest(&copy, more);
     for (int i = 0; i < tri_error_count(more); i++)
         if (!is_known(err, known, tri_error_message(more, i)))
@@ -111,8 +111,8 @@ int tri_cli_check_run(const char *command, const struct tri_run_config *config, 
     struct tri_model_spec *spec = NULL;
     struct tri_placement *placement = NULL;
     tri_error *err = tri_error_create();
-    tri_run_plan(&copy, NULL, tri_cli_world_size(config), tri_train_only_saves(&config->train), 0,
-                 NULL, err, &spec, &placement);
+    tri_run_plan(&copy, NULL, tri_cli_world_size(config), tri_run_training_use(config), 0, NULL,
+                 err, &spec, &placement);
     if (needs & TRI_NEEDS_SCHEDULE)
         check_schedule(&copy, err);
     if (needs & TRI_NEEDS_DATA && !tri_train_only_saves(&config->train))

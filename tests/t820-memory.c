@@ -271,7 +271,8 @@ static struct size plan_size(const char *override)
     tri_arena *arena = tri_arena_create();
     train_way_config(&way, &config);
     snprintf(config.spec.override, sizeof config.spec.override, "%s", override);
-    tri_status status = tri_run_plan(&config, NULL, 1, false, 0, NULL, err, &spec, &placement);
+    tri_status status =
+        tri_run_plan(&config, NULL, 1, TRI_USE_TRAINING, 0, NULL, err, &spec, &placement);
     if (status != TRI_OK)
         fail_msg("%s", tri_error_message(err, 0));
     assert_int_equal(tri_rank_plan_make(placement, 0, arena, err, &plan), TRI_OK);

@@ -139,8 +139,8 @@ static tri_status check_plan(struct tri_session *session, const struct train_way
     int num_ranks = session->world->size;
     tri_status status = tri_communicator_plan("mpi", false, num_ranks, session->err, &comm);
     if (status == TRI_OK)
-        status = tri_run_plan(&config, NULL, num_ranks, false, 0, &comm, session->err, &spec,
-                              &placement);
+        status = tri_run_plan(&config, NULL, num_ranks, TRI_USE_TRAINING, 0, &comm, session->err,
+                              &spec, &placement);
     if (status == TRI_OK)
         status = tri_rank_plan_make(placement, session->world->rank, arena, session->err, &plan);
     if (status == TRI_OK && plan.total_bytes != session->plan.total_bytes)

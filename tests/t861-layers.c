@@ -103,8 +103,9 @@ static void a_function_is_told_its_virtual_stage(void **state)
     struct tri_model_spec *spec = NULL;
     struct tri_placement *placement = NULL;
     tri_error *err = tri_error_create();
-    assert_int_equal(tri_run_plan(&config, &hooks, 2, false, 0, NULL, err, &spec, &placement),
-                     TRI_OK);
+    assert_int_equal(
+        tri_run_plan(&config, &hooks, 2, TRI_USE_TRAINING, 0, NULL, err, &spec, &placement),
+        TRI_OK);
     for (int layer = 0; layer < 4; layer++) {
         assert_int_equal(told[layer].layer, layer);
         assert_int_equal(told[layer].stage, layer % 2);

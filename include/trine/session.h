@@ -23,6 +23,7 @@ struct tri_session_request {
     const struct tri_extension *extensions;
     int num_extensions;
     bool forward_only;    /* for evaluation and generation: no gradients, no optimizer */
+    bool weights_only;    /* to load, initialise and save: no sample is run either */
     int64_t cache_length; /* generation: positions of prompt and new tokens together */
 };
 

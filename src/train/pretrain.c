@@ -255,7 +255,7 @@ tri_status tri_pretrain(void *arg, tri_world *world)
         .hooks = request->hooks,
         .extensions = request->extensions,
         .num_extensions = request->num_extensions,
-        .forward_only = tri_train_only_saves(&request->config->train),
+        .weights_only = tri_train_only_saves(&request->config->train),
     };
     tri_status status = tri_session_create(&session, &run.session);
     if (status == TRI_OK)

@@ -28,17 +28,19 @@ static int64_t default_team_size(int world_size)
     return cores > world_size ? cores / world_size : 1;
 }
 
-static void fill_request(const struct tri_run_config *config, int world_size, bool forward_only,
+static void fill_request(const struct tri_run_config *config, int world_size, enum tri_run_use use,
                          int64_t cache_length, const struct tri_plan_comm *comm,
                          struct tri_plan_request *request)
 {
+    const struct tri_placement_config *placement = &config->placement;
+    int64_t shortest = placement->sequence_parallel ? placement->tensor_model_parallel_size : 1;
     *request = (struct tri_plan_request){
         .world_size = world_size,
         .micro_batch_size = config->train.micro_batch_size,
         .global_batch_size = config->train.global_batch_size,
-        .seq_length = config->shape.seq_length,
+        .seq_length = use == TRI_USE_WEIGHTS ? shortest : config->shape.seq_length,
         .cache_length = cache_length,
-        .forward_only = forward_only,
+        .forward_only = use != TRI_USE_TRAINING,
         .team_size = (int)config->placement.team_size,
         .checkpoint_staging_bytes = tri_checkpoint_staging_bytes(),
         .num_prefetch = 1,
@@ -147,7 +149,7 @@ static tri_status check_save(const struct tri_run_config *config,
 }
 
 tri_status tri_run_plan(struct tri_run_config *config, const struct tri_hooks *hooks,
-                        int world_size, bool forward_only, int64_t cache_length,
+                        int world_size, enum tri_run_use use, int64_t cache_length,
                         const struct tri_plan_comm *comm, tri_error *err,
                         struct tri_model_spec **spec, struct tri_placement **placement)
 {
@@ -161,13 +163,12 @@ tri_status tri_run_plan(struct tri_run_config *config, const struct tri_hooks *h
     struct tri_plan_request request;
     if (status == TRI_OK)
         config->shape = made->shape;
-    fill_request(config, world_size, forward_only, cache_length, comm, &request);
+    fill_request(config, world_size, use, cache_length, comm, &request);
     if (status != TRI_OK) {
         check_placement(config, &request, err);
         return status;
     }
-    bool saves = !forward_only || tri_train_only_saves(&config->train);
-    tri_status can_save = saves ? check_save(config, &made->shape, err) : TRI_OK;
+    tri_status can_save = use == TRI_USE_FORWARD ? TRI_OK : check_save(config, &made->shape, err);
     status = tri_placement_plan(made, &config->placement, &request, err, placement);
     if (status == TRI_OK && can_save != TRI_OK) {
         tri_placement_destroy(placement);
@@ -266,9 +267,12 @@ static tri_status plan_and_build(struct tri_session *session)
     session->config.spec.extensions = request->extensions;
     session->config.spec.num_extensions = request->num_extensions;
     const struct tri_plan_comm comm = {.staging = session->world->staging_bytes};
-    TRI_TRY(tri_run_plan(&session->config, request->hooks, session->world->size,
-                         request->forward_only, request->cache_length, &comm, session->err,
-                         &session->spec, &session->placement));
+    enum tri_run_use use = request->weights_only   ? TRI_USE_WEIGHTS
+                           : request->forward_only ? TRI_USE_FORWARD
+                                                   : TRI_USE_TRAINING;
+    TRI_TRY(tri_run_plan(&session->config, request->hooks, session->world->size, use,
+                         request->cache_length, &comm, session->err, &session->spec,
+                         &session->placement));
     session->arena = tri_arena_create();
     if (!session->arena)
         return tri_error_set(session->err, TRI_NOMEM, "out of memory for the rank's plan");
@@ -290,6 +294,7 @@ tri_status tri_session_create(const struct tri_session_request *request,
     if (!session)
         return tri_error_set(err, TRI_NOMEM, "out of memory for the session");
     session->request = *request;
+    session->request.forward_only |= request->weights_only;
     session->config = *request->config;
     session->err = err;
     session->world = request->world;

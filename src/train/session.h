@@ -28,13 +28,26 @@ struct tri_session {
     float seed; /* of backward: a power of two near 1 / (global batch * sequence) */
 };
 
+/* What a run has room for; each needs less than the one before. */
+enum tri_run_use {
+    TRI_USE_TRAINING,
+    TRI_USE_FORWARD, /* evaluation and generation: no gradients, no optimizer */
+    TRI_USE_WEIGHTS, /* no sample is run */
+};
+
+/* What 'trine train' makes of config. */
+static inline enum tri_run_use tri_run_training_use(const struct tri_run_config *config)
+{
+    return tri_train_only_saves(&config->train) ? TRI_USE_WEIGHTS : TRI_USE_TRAINING;
+}
+
 /*
  * The pure part: spec and placement of a run on world_size ranks, with every problem added to err.
  * *spec and *placement are set on success; the caller destroys both, placement first. config is
  * completed: derived sizes, global batch, team size. comm is NULL where bytes do not matter.
  */
 tri_status tri_run_plan(struct tri_run_config *config, const struct tri_hooks *hooks,
-                        int world_size, bool forward_only, int64_t cache_length,
+                        int world_size, enum tri_run_use use, int64_t cache_length,
                         const struct tri_plan_comm *comm, tri_error *err,
                         struct tri_model_spec **spec, struct tri_placement **placement);
 
