@@ -143,57 +143,25 @@ static int num_processes(void)
     return launched > 0 ? launched : 0;
 }
 
-/* Reads the request; -1 to go on, with its notes in err, or the exit code once all is said. */
-static int read_run(const char *command, int argc, char **argv, struct tri_option_binding *own,
-                    struct tri_run_config *config, tri_error *err)
+int tri_cli_read_run(const char *command, int argc, char **argv, struct tri_option_binding *own,
+                     struct tri_run_config *config)
 {
     bool short_form;
     if (asks_help(argc, argv, &short_form)) {
         print_help(command, own, short_form);
         return TRI_EXIT_DONE;
     }
-    int exit_code = TRI_EXIT_FAILED;
+    tri_error *err = tri_error_create();
+    int exit_code = -1;
     tri_status status = tri_run_config_read(argc - 1, argv + 1, num_processes(), own, config, err);
-    if (status == TRI_OK)
-        return -1;
-    if (status == TRI_IO) {
+    if (status == TRI_OK || status == TRI_IO)
         tri_cli_print_record(err);
-    } else {
+    if (status == TRI_IO) {
+        exit_code = TRI_EXIT_FAILED;
+    } else if (status != TRI_OK) {
         tri_cli_check_more(config, err);
         exit_code = tri_cli_refuse(err, command);
     }
-    tri_error_clear(err);
-    return exit_code;
-}
-
-int tri_cli_read_run(const char *command, int argc, char **argv, struct tri_option_binding *own,
-                     struct tri_run_config *config)
-{
-    tri_error *err = tri_error_create();
-    int exit_code = read_run(command, argc, argv, own, config, err);
-    tri_cli_print_record(err);
-    tri_error_destroy(&err);
-    return exit_code;
-}
-
-/* "--shape-from=DIR" for the model that load names. */
-static int shape_flag(const char *command, const struct tri_run_config *config, char *flag,
-                      size_t bytes)
-{
-    tri_error *err = tri_error_create();
-    tri_arena *arena = tri_arena_create();
-    const char *dir;
-    int exit_code = -1;
-    if (!config->checkpoint.load[0]) {
-        tri_error_add(err, TRI_INVALID, "no model given; use --load DIR");
-        exit_code = tri_cli_refuse(err, command);
-    } else if (tri_checkpoint_resolve(config->checkpoint.load, arena, err, &dir) != TRI_OK) {
-        tri_cli_print_record(err);
-        exit_code = TRI_EXIT_FAILED;
-    } else {
-        snprintf(flag, bytes, "--shape-from=%s", dir);
-    }
-    tri_arena_destroy(&arena);
     tri_error_destroy(&err);
     return exit_code;
 }
@@ -201,25 +169,21 @@ static int shape_flag(const char *command, const struct tri_run_config *config, 
 int tri_cli_read_model_run(const char *command, int argc, char **argv,
                            struct tri_option_binding *own, struct tri_run_config *config)
 {
-    char flag[2 * TRI_OPTION_TEXT];
-    tri_error *err = tri_error_create();
-    int exit_code = read_run(command, argc, argv, own, config, err);
-    if (exit_code < 0)
-        exit_code = shape_flag(command, config, flag, sizeof flag);
-    bool has_shape = config->shape.transformer.num_layers != TRI_UNSET || config->shape_from[0];
-    if (has_shape) /* else notes come with the shape that is read now */
-        tri_cli_print_record(err);
-    tri_error_destroy(&err);
-    if (exit_code >= 0 || has_shape)
+    int exit_code = tri_cli_read_run(command, argc, argv, own, config);
+    if (exit_code >= 0)
         return exit_code;
-    char **words = calloc((size_t)argc + 2, sizeof(char *));
-    if (!words)
-        return TRI_EXIT_FAILED;
-    for (int i = 0; i < argc; i++)
-        words[i < 1 ? i : i + 1] = argv[i];
-    words[1] = flag;
-    exit_code = tri_cli_read_run(command, argc + 1, words, own, config);
-    free(words);
+    tri_error *err = tri_error_create();
+    tri_arena *arena = tri_arena_create();
+    const char *dir;
+    if (!config->checkpoint.load[0]) {
+        tri_error_add(err, TRI_INVALID, "no model given; use --load DIR");
+        exit_code = tri_cli_refuse(err, command);
+    } else if (tri_checkpoint_resolve(config->checkpoint.load, arena, err, &dir) != TRI_OK) {
+        tri_cli_print_record(err);
+        exit_code = TRI_EXIT_FAILED;
+    }
+    tri_arena_destroy(&arena);
+    tri_error_destroy(&err);
     return exit_code;
 }
 

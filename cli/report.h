@@ -24,8 +24,7 @@ int tri_cli_refuse(const tri_error *err, const char *command);
 int tri_cli_read_run(const char *command, int argc, char **argv, struct tri_option_binding *own,
                      struct tri_run_config *config);
 
-/* The same for commands that work on a trained model: --load is required, and without a shape of
-   its own the run takes that of the directory it loads. */
+/* The same for commands that work on a trained model: --load is required and must name one. */
 int tri_cli_read_model_run(const char *command, int argc, char **argv,
                            struct tri_option_binding *own, struct tri_run_config *config);
 

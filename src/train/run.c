@@ -126,6 +126,7 @@ tri_status tri_run_complete(tri_run *run, const struct tri_run_config **config, 
     struct tri_option_binding bindings[NUM_BINDINGS];
     run->completed = run->given;
     int num = run_bind(run, &run->completed, bindings);
+    TRI_TRY(tri_run_take_loaded_shape(&run->completed, err));
     TRI_TRY(tri_run_config_complete(bindings, num, &run->short_form, &run->completed, err));
     *config = &run->completed;
     return TRI_OK;

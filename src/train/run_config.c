@@ -2,6 +2,7 @@
 /* Reading and printing a run's options. */
 #include "train/run_config.h"
 
+#include "checkpoint/checkpoint.h"
 #include "explain/megatron.h"
 #include "shape/check.h"
 #include "shape/hf_config.h"
@@ -14,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* "shape: PATH": the shape of an existing model; other shape keys go over it. */
 static const struct tri_option shape_from_rows[] = {
@@ -22,7 +24,7 @@ static const struct tri_option shape_from_rows[] = {
      .offset = offsetof(struct tri_run_config, shape_from),
      .help =
          "config.json, or a directory that has one, to take the shape from; or the case.json of "
-         "a Megatron-LM case"},
+         "a Megatron-LM case; unset, in a run that gives no num_layers: the model that load names"},
 };
 static const struct tri_option_table shape_from_options = {
     .section = "shape",
@@ -190,6 +192,32 @@ static tri_status read_sources(int argc, char **argv, struct tri_option_binding 
     return tri_error_status(err);
 }
 
+/* Where load names the folder of the run itself, there may be nothing yet. */
+static bool loads_later(const struct tri_checkpoint_config *config)
+{
+    return strcmp(config->load, config->save) == 0 && access(config->load, F_OK) != 0;
+}
+
+tri_status tri_run_take_loaded_shape(struct tri_run_config *config, tri_error *err)
+{
+    const char *load = config->checkpoint.load, *dir = NULL;
+    if (!load[0] || config->shape_from[0] || config->shape.transformer.num_layers != TRI_UNSET ||
+        loads_later(&config->checkpoint))
+        return TRI_OK;
+    tri_error *faults = tri_error_create();
+    tri_arena *arena = tri_arena_create();
+    tri_status status = faults && arena
+                            ? tri_checkpoint_resolve(load, arena, faults, &dir)
+                            : tri_error_add(err, TRI_NOMEM, "out of memory for what '%s' is", load);
+    for (int i = 0; i < tri_error_count(faults); i++)
+        status = tri_error_add(err, TRI_IO, "%s", tri_error_message(faults, i));
+    if (status == TRI_OK)
+        snprintf(config->shape_from, sizeof config->shape_from, "%s", dir);
+    tri_arena_destroy(&arena);
+    tri_error_destroy(&faults);
+    return status;
+}
+
 tri_status tri_run_config_complete(const struct tri_option_binding *bindings, int num_bindings,
                                    const struct tri_shape_short *given,
                                    struct tri_run_config *config, tri_error *err)
@@ -253,7 +281,9 @@ tri_status tri_run_config_read(int argc, char **argv, int num_processes,
     tri_status read = read_sources(argc, argv, bindings, num, err);
     struct tri_run_facts facts = find_facts(config, num_processes);
     bindings[num++] = (struct tri_option_binding){.table = &tri_run_fact_options, .config = &facts};
-    tri_status completed = tri_run_config_complete(bindings, num, &given, config, err);
+    tri_status completed = tri_run_take_loaded_shape(config, err);
+    if (completed == TRI_OK)
+        completed = tri_run_config_complete(bindings, num, &given, config, err);
     if (completed == TRI_OK)
         completed = tri_run_check_vocabulary(config, err);
     return read == TRI_OK ? completed : TRI_INVALID;

@@ -42,6 +42,10 @@ struct tri_run_facts {
 };
 extern const struct tri_option_table tri_run_fact_options;
 
+/* A run that loads a model and gives no shape has that model's: sets shape_from. Comes before
+   tri_run_config_complete(). TRI_IO: the directory is at fault. */
+tri_status tri_run_take_loaded_shape(struct tri_run_config *config, tri_error *err);
+
 /* What follows once all values are given: the shape of a config.json, with the given fields over
    it, the short forms, and the fields derived from others. bindings are those of tri_run_bind()
    with their origins, bound to config, and any more; what has no effect beside the others is noted and
