@@ -183,14 +183,16 @@ static inline const char *toy_why(const char *name)
         return "use activation_func";
     if (strcmp(name, "use-flash-attn") == 0 || strcmp(name, "use_flash_attn") == 0)
         return "it chooses GPU kernels";
+    if (strcmp(name, "log-lossy") == 0)
+        return "it is another loss";
     return NULL;
 }
 
 static inline bool toy_near(const char *name, char *buffer, int bytes)
 {
-    bool is_near = strncmp(name, "use_flash", 9) == 0 || strncmp(name, "use-flash", 9) == 0;
-    snprintf(buffer, (size_t)bytes, "use-flash-attn");
-    return is_near;
+    bool is_flash = strncmp(name, "use_flash", 9) == 0 || strncmp(name, "use-flash", 9) == 0;
+    snprintf(buffer, (size_t)bytes, "%s", is_flash ? "use-flash-attn" : "log-lossy");
+    return is_flash || strncmp(name, "log", 3) == 0;
 }
 
 static const struct tri_option_megatron toy_megatron = {.why = toy_why, .nearest = toy_near};

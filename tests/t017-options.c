@@ -367,6 +367,11 @@ static void test_guess(void **state)
     assert_true(tri_option_guess("--use_flash_atn", toy.bindings, 3, &toy_megatron, text, 256));
     assert_string_equal(text, wanted);
     assert_false(tri_option_guess("--use_flash_atn", toy.bindings, 3, NULL, text, sizeof(text)));
+    assert_true(tri_option_guess("log_lossi", toy.bindings, 3, &toy_megatron, text, sizeof(text)));
+    assert_string_equal(text, "'log_loss'"); /* both are as near */
+    assert_true(tri_option_guess("log_lossyy", toy.bindings, 3, &toy_megatron, text, sizeof(text)));
+    assert_string_equal(text, "'log_lossy', which Megatron-LM has and trine has not (it is another "
+                              "loss)");
     assert_false(tri_option_guess("zzzzzzzz", toy.bindings, 3, &toy_megatron, text, sizeof(text)));
     toy_fini(&toy);
 }

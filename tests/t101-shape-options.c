@@ -150,6 +150,45 @@ static void test_no_position_embedding_beside_others(void **state)
     tri_error_destroy(&err);
 }
 
+/* A JSON text of many layers is no short text; beside its file it is one thing said twice. */
+static void test_long_json(void **state)
+{
+    (void)state;
+    enum { LAYERS = 96 };
+    tri_error *err = tri_error_create();
+    struct tri_gpt_config c;
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *out = open_memstream(&text, &bytes);
+    fprintf(out, "shape: {hidden_size: 64, num_attention_heads: 4,\n"
+                 "  heterogeneous_layers_config_encoded_json: '{\"block_configs\": [");
+    for (int i = 0; i < LAYERS; i++)
+        fprintf(out,
+                "%s{\"attention\": {\"no_op\": false, \"window_length\": null, \"sparsify\": null},"
+                " \"ffn\": {\"ffn_hidden_size\": %d, \"no_op\": false, \"sparsify\": null}}%60s",
+                i ? "," : "", i + 1, "");
+    fprintf(out, "]}'}\n");
+    fclose(out);
+    assert_true(bytes > 2 * TRI_OPTION_LONG_TEXT);
+    assert_int_equal(read_shape(text, &c, err), TRI_OK);
+    assert_int_equal(c.transformer.num_layers, LAYERS);
+    assert_int_equal(c.transformer.layer_ffn_sizes.value[LAYERS - 1], LAYERS);
+    free(text);
+    assert_int_equal(read_shape("shape: {heterogeneous_layers_config_encoded_json: '{}',\n"
+                                "  heterogeneous_layers_config_path: a.json}",
+                                &c, err),
+                     TRI_INVALID);
+    assert_true(error_says(err, "'heterogeneous_layers_config_path' and "
+                                "'heterogeneous_layers_config_encoded_json' say the same"));
+    tri_error_clear(err);
+    assert_int_equal(
+        read_shape("shape: {heterogeneous_layers_config_encoded_json: {a: 1}}", &c, err),
+        TRI_INVALID);
+    assert_true(error_says(err, "run.yaml:1:51: 'heterogeneous_layers_config_encoded_json' is a "
+                                "map; use its text in quotes"));
+    tri_error_destroy(&err);
+}
+
 static void test_bad_rows(void **state)
 {
     (void)state;
@@ -171,6 +210,7 @@ int main(void)
         cmocka_unit_test(test_short_forms_that_clash),
         cmocka_unit_test(test_short_forms_that_contradict_each_other),
         cmocka_unit_test(test_no_position_embedding_beside_others),
+        cmocka_unit_test(test_long_json),
         cmocka_unit_test(test_bad_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

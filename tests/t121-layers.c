@@ -310,6 +310,38 @@ static void test_heterogeneous(void **state)
     tri_error_destroy(&err);
 }
 
+/* The text itself says what its file would; its faults are those of the request and name the option. */
+static void test_heterogeneous_text(void **state)
+{
+    (void)state;
+    static const char good[] = "{\"block_configs\": [{\"attention\": {\"no_op\": true}}, {}]}";
+    static const char *const bad[][2] = {
+        {"{\"block_configs\": [{}]}", "'block_configs' has 1 layers but 'num_layers' is 2"},
+        {"{\"block_configs\": [{\"ffn\": 3}, {}]}", "'ffn' of layer 0 must be an object"},
+        {"{\"block_configs\": [{}, {}", "not JSON"},
+        {"[]", "'block_configs' must be a list"},
+    };
+    tri_error *err = tri_error_create();
+    struct tri_gpt_config shape = shape_llama(2, 64, 8, 4, 96, 101);
+    struct tri_transformer_config of_file = shape.transformer, t = shape.transformer;
+    read_blocks(good, &of_file, err, TRI_OK);
+    assert_int_equal(tri_heterogeneous_read_text(good, &t, err), TRI_OK);
+    assert_memory_equal(&t.layer_query_groups, &of_file.layer_query_groups,
+                        sizeof(t.layer_query_groups));
+    assert_memory_equal(&t.layer_ffn_sizes, &of_file.layer_ffn_sizes, sizeof(t.layer_ffn_sizes));
+    assert_int_equal(tri_heterogeneous_read_text(good, &t, err), TRI_INVALID);
+    assert_true(error_says(err, "'heterogeneous_layers_config_encoded_json' and "
+                                "'layer_query_groups' or 'layer_ffn_sizes' say the same"));
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        t = shape.transformer;
+        tri_error_clear(err);
+        assert_int_equal(tri_heterogeneous_read_text(bad[i][0], &t, err), TRI_INVALID);
+        assert_true(error_says(err, bad[i][1]));
+        assert_true(error_says(err, "heterogeneous_layers_config_encoded_json:"));
+    }
+    tri_error_destroy(&err);
+}
+
 /* The keys of nvidia/Llama-3_3-Nemotron-Super-49B-v1's file, with what of them it leaves empty. */
 #define NAS_ATTENTION(group, no_op, linear)                                                        \
     "\"attention\": {\"n_heads_in_group\": " group ", \"no_op\": " no_op                           \
@@ -547,6 +579,7 @@ int main(void)
         cmocka_unit_test(test_surgery),
         cmocka_unit_test(test_extension_is_sized),
         cmocka_unit_test(test_heterogeneous),
+        cmocka_unit_test(test_heterogeneous_text),
         cmocka_unit_test(test_nemotron_nas),
         cmocka_unit_test(test_bad_blocks),
         cmocka_unit_test(test_initial_values),

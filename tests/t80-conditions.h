@@ -53,25 +53,37 @@ static inline void some_value(const struct tri_option *row, char *text, size_t b
         snprintf(text, bytes, "%s", values[row->type]);
 }
 
-/* The first choice that the term does not list. */
-static inline const char *unlisted(const struct tri_option *row, const char *values)
+static inline bool is_listed(const char *values, const char *value)
 {
-    for (int i = 0; row->choices[i]; i++)
-        if (!strstr(values, row->choices[i]))
-            return row->choices[i];
-    return "";
+    size_t length = strlen(value);
+    for (const char *at = values; (at = strstr(at, value)); at += length)
+        if ((at == values || at[-1] == '|') && (at[length] == '|' || at[length] == '\0'))
+            return true;
+    return false;
 }
 
-/* Sets the option that term is about, as if by no user, so that the term holds or does not. */
-static inline void set_term(const struct condition_term *term, bool holds,
+/* Number i of the choices that the term does not list; NULL past the last. */
+static inline const char *unlisted(const struct tri_option *row, const char *values, int i)
+{
+    for (const char *const *choice = row->choices; *choice; choice++)
+        if (!is_listed(values, *choice) && i-- == 0)
+            return *choice;
+    return NULL;
+}
+
+/* Sets the option that term is about, as if by no user, so that the term holds or does not; false when it has
+   no such way not to hold. */
+static inline bool set_term(const struct condition_term *term, bool holds, int way,
                             struct tri_option_binding *bindings, int num)
 {
     char text[TERM_TEXT];
     struct tri_option_found found = tri_option_lookup(term->name, NULL, bindings, num);
     TRI_ASSERT(found.row);
+    if (!holds && (term->relation == '=' ? !unlisted(found.row, term->values, way) : way > 0))
+        return false;
     if (term->relation == '=')
         snprintf(text, sizeof text, "%.*s", holds ? (int)strcspn(term->values, "|") : TERM_TEXT - 1,
-                 holds ? term->values : unlisted(found.row, term->values));
+                 holds ? term->values : unlisted(found.row, term->values, way));
     else if (term->relation == '>')
         snprintf(text, sizeof text, "%d", (int)strtol(term->values, NULL, 10) + holds);
     else if (holds == term->is_negated)
@@ -83,14 +95,18 @@ static inline void set_term(const struct condition_term *term, bool holds,
         snprintf(text, sizeof text, "%s", holds != term->is_negated ? "true" : "false");
     tri_status status = tri_option_set(found.row, found.binding->config, text, term->name, NULL);
     TRI_ASSERT(status == TRI_OK);
+    return true;
 }
 
-/* Sets what row's condition asks for, but the term number 'broken' the other way round (-1: none). */
-static inline void set_terms(const struct tri_option *row, int broken,
+/* Sets what row's condition asks for, but the term number 'broken' the other way round (-1: none), in the way of
+   that number; false when there is no such way. */
+static inline bool set_terms(const struct tri_option *row, int broken, int way,
                              struct tri_option_binding *bindings, int num)
 {
     struct condition_term terms[MAX_TERMS];
     int num_terms = condition_terms(row, terms);
+    bool is_set = true;
     for (int t = 0; t < num_terms; t++)
-        set_term(&terms[t], t != broken, bindings, num);
+        is_set = set_term(&terms[t], t != broken, way, bindings, num) && is_set;
+    return is_set;
 }

@@ -98,6 +98,8 @@ static const struct context {
     {"heterogeneous_layers_config_encoded_json", NULL,
      "'{\"block_configs\": [{}, {\"attention\": {\"no_op\": true}}]}'"},
     {"min_lr", NULL, "0.001"},
+    {"lr_wsd_decay_style", "lr_wsd_decay_iters: 2", NULL},
+    {"lr_wsd_decay_iters", "lr_wsd_decay_iters: 1", "2"},
     {"lr_warmup_init", NULL, "0.001"},
     {"weight_decay", "start_weight_decay: 0.1, end_weight_decay: 0.2", NULL},
 };
@@ -233,7 +235,8 @@ struct wanted {
     const struct tri_option_table *table;
     const struct tri_option *row;
     const char *beside, *value;
-    int broken;
+    int broken, way; /* way: number of the way in which it does not hold */
+    bool is_kept;    /* the value is nobody's, so that it is not set back where it has no effect */
 };
 
 static void read_keys(struct observation *seen, struct tri_option_binding *bindings, int num,
@@ -243,6 +246,13 @@ static void read_keys(struct observation *seen, struct tri_option_binding *bindi
     snprintf(text, sizeof text, "%s: {%s}\n", section, keys);
     if (tri_error_count(seen->err) == 0)
         tri_option_read_text(text, strlen(text), "row.yaml", bindings, num, NULL, seen->err);
+}
+
+static void forget_origin(const struct tri_option *row, struct tri_option_binding *bindings,
+                          int num)
+{
+    const struct tri_option_found found = tri_option_lookup(row->name, NULL, bindings, num);
+    tri_option_note_origin(&found, TRI_OPTION_FROM_DEFAULT);
 }
 
 static void set_options(struct observation *seen, const struct wanted *wanted)
@@ -265,12 +275,16 @@ static void set_options(struct observation *seen, const struct wanted *wanted)
                          seen->err);
     if (wanted->beside)
         read_keys(seen, bindings, num, wanted->table->section, wanted->beside);
+    if (wanted->broken >= 0)
+        memset(origins, 0, sizeof origins); /* what stands beside the row is not set back */
     if (wanted->row && wanted->row->when)
-        set_terms(wanted->row, wanted->broken, bindings, num + 1);
+        set_terms(wanted->row, wanted->broken, wanted->way, bindings, num + 1);
     if (wanted->value) {
         snprintf(keys, sizeof keys, "%s: %s", wanted->row->name, wanted->value);
         read_keys(seen, bindings, num, wanted->table->section, keys);
     }
+    if (wanted->is_kept)
+        forget_origin(wanted->row, bindings, num);
     if (tri_error_count(seen->err) == 0)
         tri_run_config_complete(bindings, num + 1, &given, &seen->config, seen->err);
 }
@@ -342,14 +356,22 @@ static int notes_of(const struct observation *seen, const struct tri_option *row
     return num;
 }
 
-/* What the value changes; num_notes gets the notes that it has no effect. */
-static enum change change_of(const struct wanted *wanted, int *num_notes)
+/* How many notes the value gets when somebody gives it. */
+static int num_notes_of(const struct wanted *wanted)
+{
+    struct observation *seen = observe_start();
+    set_options(seen, wanted);
+    int num_notes = notes_of(seen, wanted->row);
+    forget(seen);
+    return num_notes;
+}
+
+static enum change change_of(const struct wanted *wanted)
 {
     struct wanted plain = *wanted;
     plain.value = NULL;
     struct observation *without = observe(&plain), *with = observe(wanted);
     enum change change = compare(without, with);
-    *num_notes = notes_of(with, wanted->row);
     if (tri_error_count(without->err) > 0)
         fail_msg("'%s': the shape beside it is refused: %s", wanted->row->name,
                  tri_error_message(without->err, 0));
@@ -403,15 +425,14 @@ static bool is_refused_row(const char *name)
 /* 1 when row with value does not change the model, or is refused and not meant to be, or is noted. */
 static int check_row(const struct wanted *wanted)
 {
-    int num_notes;
     const char *name = wanted->row->name, *value = wanted->value;
-    enum change change = change_of(wanted, &num_notes);
+    enum change change = change_of(wanted);
     print_message("%-40s %-28s %s\n", name, value, change_names[change]);
     if (change == NO_CHANGE)
         print_error("'%s' %s changes nothing: it is no option of shape\n", name, value);
     else if ((change == REFUSED) != is_refused_row(name))
         print_error("'%s' %s is %srefused\n", name, value, change == REFUSED ? "" : "not ");
-    else if (num_notes > 0)
+    else if (num_notes_of(wanted) > 0)
         print_error("'%s' %s is noted although it acts\n", name, value);
     else
         return 0;
@@ -421,9 +442,11 @@ static int check_row(const struct wanted *wanted)
 /* 1 when row does something without one term of its condition, or when that is not noted, or refused. */
 static int check_idle_row(const struct wanted *wanted)
 {
-    int num_notes;
     bool needs = wanted->row->flags & TRI_OPTION_NEEDS;
-    enum change change = change_of(wanted, &num_notes);
+    struct wanted kept = *wanted;
+    kept.is_kept = true;
+    enum change change = change_of(&kept);
+    int num_notes = num_notes_of(wanted);
     print_message("%-40s %-28s without term %d: %s\n", wanted->row->name, wanted->value,
                   wanted->broken, change_names[change]);
     if (change == (needs ? REFUSED : NO_CHANGE) && num_notes == !needs)
@@ -487,13 +510,19 @@ static bool is_possible(struct wanted wanted)
 /* The note alone, where there is no run to look at. */
 static int check_idle_note(const struct wanted *wanted)
 {
-    struct observation *seen = observe_start();
-    set_options(seen, wanted);
-    int num_notes = notes_of(seen, wanted->row);
-    forget(seen);
     print_message("%-40s %-28s without term %d: no run\n", wanted->row->name, wanted->value,
                   wanted->broken);
-    return num_notes != 1;
+    return num_notes_of(wanted) != 1;
+}
+
+static bool has_way(const struct wanted *wanted)
+{
+    static struct tri_run_config config;
+    struct tri_run_facts facts;
+    struct tri_option_binding bindings[TRI_RUN_MAX_BINDINGS + 1];
+    int num = tri_run_bind(&config, bindings);
+    bindings[num++] = (struct tri_option_binding){.table = &tri_run_fact_options, .config = &facts};
+    return set_terms(wanted->row, wanted->broken, wanted->way, bindings, num);
 }
 
 static int walk_idle(const struct tri_option_table *table)
@@ -505,12 +534,14 @@ static int walk_idle(const struct tri_option_table *table)
         char value[128];
         struct wanted wanted = wanted_of(table, row, value, sizeof value);
         int num_terms = row->when ? condition_terms(row, terms) : 0;
-        for (wanted.broken = 0; wanted.broken < num_terms; wanted.broken++) {
-            wanted.beside = context_of(row->name)->beside;
-            if (!is_possible(wanted))
-                wanted.beside = NULL;
-            failures += is_possible(wanted) ? check_idle_row(&wanted) : check_idle_note(&wanted);
-        }
+        for (wanted.broken = 0; wanted.broken < num_terms; wanted.broken++)
+            for (wanted.way = 0; has_way(&wanted); wanted.way++) {
+                wanted.beside = context_of(row->name)->beside;
+                if (!is_possible(wanted))
+                    wanted.beside = NULL;
+                failures +=
+                    is_possible(wanted) ? check_idle_row(&wanted) : check_idle_note(&wanted);
+            }
     }
     return failures;
 }
@@ -531,15 +562,13 @@ static void a_row_without_effect_is_found(void **state)
     static const struct {
         const char *name, *value;
     } rows[] = {{"add_qkv_bias", "true"}, {"hidden_dropout", "0.1"}};
-    int num_notes;
     for (int i = 0; i < 2; i++) {
         const struct wanted wanted = {.table = &tri_transformer_options,
                                       .row =
                                           tri_option_find(&tri_transformer_options, rows[i].name),
                                       .value = rows[i].value,
                                       .broken = -1};
-        assert_int_equal(change_of(&wanted, &num_notes), NO_CHANGE);
-        assert_int_equal(num_notes, 0);
+        assert_int_equal(change_of(&wanted), NO_CHANGE);
     }
     (void)state;
 }

@@ -86,7 +86,7 @@ static void give(const struct tri_option_table *table, const struct tri_option *
 {
     char value[TERM_TEXT];
     start();
-    set_terms(row, broken, request.bindings, request.num);
+    set_terms(row, broken, 0, request.bindings, request.num);
     some_value(row, value, sizeof value);
     struct tri_option_found found =
         tri_option_lookup(row->name, NULL, request.bindings, request.num);
