@@ -24,6 +24,10 @@ static const char introduction[] =
     "other\n"
     "section does not. *Held by* is the level of the shape that owns it; *families* are those of\n"
     "Hugging Face whose `config.json` gives it.\n"
+    "\n"
+    "*Only with*: beside other values the option has no effect; one that is given all the same is\n"
+    "noted at the start with its place, and set back to its default. `data_parallel_size` is the\n"
+    "number of ranks over those of tensor and pipeline parallelism.\n"
     "\n";
 
 void tri_cli_option_level(const struct tri_option_table *table, const struct tri_option *row,
