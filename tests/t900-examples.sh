@@ -20,6 +20,13 @@ run() {
 value() { # TEXT: what stands behind "TEXT: "
     sed -n "s/^$1: //p" "$work/out"
 }
+run_mpi() { # EXAMPLE: on two processes, where they can be had
+    if command -v mpirun >/dev/null 2>&1 && grep -q '^TRI_MPI:BOOL=ON' "$BUILD/CMakeCache.txt" &&
+        ! grep -q '^TRI_SANITIZE:STRING=.' "$BUILD/CMakeCache.txt"; then
+        run bash "$SOURCE/tests/run_mpi.sh" 2 "$example" "$work"
+        "check_$1"
+    fi
+}
 check_own_loss() {
     below "$(value 'mean over the second half')" 0.5 "own loss"
     below 1.2 "$(value 'mean over all tokens')" "a bound on the default loss"
@@ -88,17 +95,14 @@ own_loss | own_layers)
     "check_$1"
     run "$example" "$work" --ranks 2 --pipeline-model-parallel-size 2
     "check_$1"
-    if command -v mpirun >/dev/null 2>&1 && grep -q '^TRI_MPI:BOOL=ON' "$BUILD/CMakeCache.txt" &&
-        ! grep -q '^TRI_SANITIZE:STRING=.' "$BUILD/CMakeCache.txt"; then
-        run bash "$SOURCE/tests/run_mpi.sh" 2 "$example" "$work"
-        "check_$1"
-    fi
+    run_mpi "$1"
     ;;
 own_activation)
     run "$example" "$work"
     check_own_activation
     run "$example" "$work" --tensor-model-parallel-size 2 --ranks 2
     check_own_activation
+    run_mpi "$1"
     if "$example" "$work" --override 'decoder.layers[0].mlp.linear_fc1=hard_swish' \
         >"$work/out" 2>"$work/err"; then
         echo "accepted an implementation for another module"
