@@ -86,7 +86,8 @@ static tri_status hard_swish_create(struct tri_build *build, const struct tri_mo
                             module);
 }
 
-static const struct tri_module_class hard_swish_class = {"activation", hard_swish_create};
+static const struct tri_module_class hard_swish_class = {.name = "activation",
+                                                         .create = hard_swish_create};
 
 static const struct tri_extension extension = {.implementation = "hard_swish",
                                                .module_row = &hard_swish_row,

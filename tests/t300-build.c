@@ -62,12 +62,12 @@ static void the_registry_knows_every_module_of_the_spec(void **state)
         fixture_init(&f, units[u], false);
         for (int i = 0; i < f.rank.size.num_modules; i++) {
             const char *name = f.rank.size.module_spec[i]->module;
-            assert_non_null(tri_module_class_find(name));
-            assert_string_equal(tri_module_class_find(name)->name, name);
+            assert_non_null(tri_module_class_find(name, NULL));
+            assert_string_equal(tri_module_class_find(name, NULL)->name, name);
         }
         fixture_fini(&f);
     }
-    assert_null(tri_module_class_find("no such module"));
+    assert_null(tri_module_class_find("no such module", NULL));
 }
 
 static void every_module_gets_its_place_and_its_table(void **state)
@@ -154,7 +154,7 @@ static void an_implementation_without_kernels_is_refused(void **state)
     struct tri_build build = nn_rank_build(&f.rank);
     build.num_kernels = 1; /* plain alone */
     check_refused(&f, &build, TRI_UNSUPPORTED,
-                  "'decoder.layers.0' asks for implementation 'fused', which no backend stands "
+                  "'decoder.layers.0' asks for the operations of 'fused', which no backend stands "
                   "behind");
     fixture_fini(&f);
 

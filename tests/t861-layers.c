@@ -2,13 +2,16 @@
 /*
  * Layers that are not alike, as whole training runs: own groups, own widths, nothing or a linear in the place of
  * a half, on every kind of grid; layers by a function that is told where they will lie; and one module of one
- * layer replaced, which changes nothing else: not a bit where the replacement computes the same, and its own
- * rounding where it does not.
+ * layer replaced, by an implementation in the registries or by one from outside, which changes nothing else:
+ * not a bit where the replacement computes the same, and its own rounding where it does not.
  */
+/* This program's registries have two implementations of a module more. */
+#define TRI_MORE_MODULES(X) X(recorded) X(recorded_plain)
+#include "nn/registry.c"
+#include "spec/registry.c"
+
 #include "harness/train_run.h"
 
-#include "nn/build.h"
-#include "spec/describe.h"
 #include "spec/model_spec.h"
 
 #include <math.h>
@@ -126,6 +129,7 @@ enum { STEPS = 4, MAX_OUTPUT = 2 * 16 * 8 * 6 };
 /* What the recorded modules of the last run did: the first outputs of each layer's attention. */
 static struct {
     int made[4], calls[4];
+    const char *kernels[4];
     float first[4][MAX_OUTPUT];
 } record;
 
@@ -151,50 +155,47 @@ static tri_status recorded_forward(tri_module *module, struct tri_slot *slot,
     return status;
 }
 
-/* The module of the library, with kernels as if it were called implementation. */
-static tri_status recorded_make(struct tri_build *build, const struct tri_module_spec *node,
-                                const char *implementation, tri_module **module)
+/* The module of the library, watched. */
+static tri_status recorded_create(struct tri_build *build, const struct tri_module_spec *node,
+                                  tri_module **module)
 {
-    TRI_TRY(tri_module_class_find("dot_product_attention")->create(build, node, module));
-    for (int i = 0; i < build->num_kernels; i++)
-        if (strcmp(build->kernels[i].implementation, implementation) == 0)
-            (*module)->kernels = build->kernels[i].kernels;
+    TRI_TRY(tri_module_class_find("dot_product_attention", NULL)->create(build, node, module));
+    int layer = layer_of((*module)->path);
     recorded_ops = (*module)->ops;
     recording_ops = *recorded_ops;
     recording_ops.name = "recorded";
     recording_ops.forward = recorded_forward;
     (*module)->ops = &recording_ops;
-    record.made[layer_of((*module)->path)]++;
+    record.kernels[layer] = (*module)->kernels->name;
+    record.made[layer]++;
     return TRI_OK;
 }
 
-static tri_status fused_create(struct tri_build *build, const struct tri_module_spec *node,
-                               tri_module **module)
-{
-    return recorded_make(build, node, "fused", module);
-}
-
-static tri_status plain_create(struct tri_build *build, const struct tri_module_spec *node,
-                               tri_module **module)
-{
-    return recorded_make(build, node, "plain", module);
-}
-
-/* Sized as the library's, with the scratch of the faster one, which covers both. */
 static void recorded_describe(struct tri_sizer *sizer, const struct tri_module_spec *node)
 {
-    struct tri_module_spec same = *node;
-    same.implementation = "fused";
-    tri_module_row_find("dot_product_attention")->describe(sizer, &same);
+    tri_module_row_find("dot_product_attention", NULL)->describe(sizer, node);
 }
 
-static const struct tri_module_row recorded_row = {.name = "dot_product_attention",
-                                                   .describe = recorded_describe};
-static const struct tri_module_class fused_class = {"dot_product_attention", fused_create};
-static const struct tri_module_class plain_class = {"dot_product_attention", plain_create};
-static const struct tri_extension recorders[] = {
-    {.implementation = "recorded", .module_row = &recorded_row, .module_class = &fused_class},
-    {.implementation = "recorded_plain", .module_row = &recorded_row, .module_class = &plain_class},
+#define ATTENTION_ROW   .name = "dot_product_attention", .describe = recorded_describe
+#define ATTENTION_CLASS .name = "dot_product_attention", .create = recorded_create
+
+/* In the registries ... */
+const struct tri_module_row tri_spec_recorded = {ATTENTION_ROW, .implementation = "recorded",
+                                                 .kernels = "fused"};
+const struct tri_module_row tri_spec_recorded_plain = {ATTENTION_ROW,
+                                                       .implementation = "recorded_plain"};
+const struct tri_module_class tri_module_class_recorded = {ATTENTION_CLASS,
+                                                           .implementation = "recorded"};
+const struct tri_module_class tri_module_class_recorded_plain = {
+    ATTENTION_CLASS, .implementation = "recorded_plain"};
+
+/* ... and from outside. */
+static const struct tri_module_row outer_row = {ATTENTION_ROW, .kernels = "fused"};
+static const struct tri_module_row outer_plain_row = {ATTENTION_ROW};
+static const struct tri_module_class outer_class = {ATTENTION_CLASS};
+static const struct tri_extension outer[] = {
+    {.implementation = "outer", .module_row = &outer_row, .module_class = &outer_class},
+    {.implementation = "outer_plain", .module_row = &outer_plain_row, .module_class = &outer_class},
 };
 
 static const char *override;
@@ -210,7 +211,7 @@ static void run_surgery(const char *changes, struct train_result *result)
                             .team = 2,
                             .steps = STEPS,
                             .configure = configure_surgery,
-                            .extensions = recorders,
+                            .extensions = outer,
                             .num_extensions = 2};
     memset(&record, 0, sizeof record);
     override = changes;
@@ -226,27 +227,34 @@ static bool same_results(const struct train_result *a, const struct train_result
 
 #define CORE(layer) "decoder.layers[" layer "].self_attention.core_attention="
 
-static void one_module_of_one_layer_is_replaced(void **state)
+/* name computes as "fused" does and rounds alike, plain as "plain" does. */
+static void check_replaced(const char *name, const char *plain_name)
 {
-    (void)state;
     static float before[4][MAX_OUTPUT];
+    char changes[256];
     struct train_result whole, same, all, other, plain;
     run_surgery("", &whole);
 
     /* by one that computes the same: every bit of the run is the same, and nothing else was replaced */
-    run_surgery(CORE("1") "recorded", &same);
+    snprintf(changes, sizeof changes, CORE("1") "%s", name);
+    run_surgery(changes, &same);
     assert_true(same_results(&same, &whole));
     for (int layer = 0; layer < 4; layer++) {
         assert_int_equal(record.made[layer] > 0, layer == 1);
         assert_int_equal(record.calls[layer] > 0, layer == 1);
     }
+    assert_string_equal(record.kernels[1], "cpu_fast");
 
     /* by one that rounds otherwise: what lies before it gives the same bits, itself its rounding, and what
        lies behind follows */
-    run_surgery(CORE("*") "recorded", &all);
+    snprintf(changes, sizeof changes, CORE("*") "%s", name);
+    run_surgery(changes, &all);
     assert_true(same_results(&all, &whole));
     memcpy(before, record.first, sizeof before);
-    run_surgery(CORE("*") "recorded\n" CORE("1") "recorded_plain", &other);
+    snprintf(changes, sizeof changes, CORE("*") "%s\n" CORE("1") "%s", name, plain_name);
+    run_surgery(changes, &other);
+    assert_string_equal(record.kernels[0], "cpu_fast");
+    assert_string_equal(record.kernels[1], "cpu_ref");
     assert_memory_equal(record.first[0], before[0], sizeof before[0]);
     assert_memory_not_equal(record.first[1], before[1], sizeof before[1]);
     for (int i = 0; i < MAX_OUTPUT; i++)
@@ -265,12 +273,25 @@ static void one_module_of_one_layer_is_replaced(void **state)
     train_result_free(&plain);
 }
 
+static void one_module_of_one_layer_is_replaced(void **state)
+{
+    (void)state;
+    check_replaced("recorded", "recorded_plain");
+}
+
+static void one_module_of_one_layer_is_replaced_from_outside(void **state)
+{
+    (void)state;
+    check_replaced("outer", "outer_plain");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(layers_of_all_sizes_train_on_every_grid),
         cmocka_unit_test(a_function_is_told_its_virtual_stage),
         cmocka_unit_test(one_module_of_one_layer_is_replaced),
+        cmocka_unit_test(one_module_of_one_layer_is_replaced_from_outside),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,7 +7,8 @@
  *   spec: {override: {"decoder.layers[*].mlp.activation": my_activation}}
  *
  * Who writes one includes src/spec/describe.h and src/nn/build.h, which have the row, the class and
- * the rules. The parameters of the node it stands for are those of the module it replaces.
+ * the rules. The parameters of the node it stands for are those of the module it implements. The row
+ * says whose operations it takes: .kernels = "fused" for the fast ones, else the reference.
  */
 #pragma once
 

@@ -50,14 +50,16 @@ tri_status tri_model_spec_create_layers(const struct tri_gpt_config *shape,
 /* The spec of a layer of a model, for tri_layer_source; borrowed from spec. */
 const struct tri_module_spec *tri_model_spec_get_layer(const struct tri_model_spec *spec,
                                                        int64_t layer);
-/* Gives the module at path below a layer ("self_attention.core_attention"; "": the layer), and all
-   below it, another implementation. */
+/* Gives the module at path below a layer ("self_attention.core_attention"; "": the layer) another
+   implementation, and where it is one that all modules have ("plain"), all below it. */
 tri_status tri_layer_spec_override(struct tri_module_spec *layer, const char *path,
                                    const char *implementation, tri_error *err);
 
-/* Gives every module that path matches, and all below it, another implementation. path is a pattern
+/* Gives every module that path matches, and all below it, another implementation, those of them that
+   have it. path is a pattern
    as in spec.override: "decoder.layers[0:4].mlp", with layers[*], layers[3] or * for a name. A
-   pattern that matches nothing is a problem, added to err with the nearest paths. */
+   pattern that matches nothing is a problem, added to err with the nearest paths; so is an
+   implementation that nothing of what it matches has, with those that it has. */
 tri_status tri_model_spec_override(struct tri_model_spec *spec, const char *path,
                                    const char *implementation, tri_error *err);
 

@@ -52,4 +52,5 @@ static tri_status activation_create(struct tri_build *build, const struct tri_mo
     return tri_build_finish(TRI_OK, &self->base, module);
 }
 
-const struct tri_module_class tri_module_class_activation = {"activation", activation_create};
+const struct tri_module_class tri_module_class_activation = {.name = "activation",
+                                                             .create = activation_create};

@@ -70,5 +70,5 @@ static tri_status bias_dropout_add_create(struct tri_build *build,
     return tri_build_finish(TRI_OK, &self->base, module);
 }
 
-const struct tri_module_class tri_module_class_bias_dropout_add = {"bias_dropout_add",
-                                                                   bias_dropout_add_create};
+const struct tri_module_class tri_module_class_bias_dropout_add = {
+    .name = "bias_dropout_add", .create = bias_dropout_add_create};

@@ -3,7 +3,7 @@
    name. */
 #include "nn/build.h"
 
-#include "trine/extension.h"
+#include "spec/implementation.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +21,8 @@ tri_status tri_build_module(struct tri_build *build, const struct tri_module_spe
     const struct tri_extension *extension =
         tri_extension_find(build->extensions, build->num_extensions, node);
     const struct tri_module_class *class =
-        extension ? extension->module_class : tri_module_class_find(node->module);
+        extension ? extension->module_class
+                  : tri_module_class_find(node->module, node->implementation);
     TRI_CHECK(class, build->err, TRI_UNSUPPORTED,
               "no module '%s' for '%s'; give an extension that implements it", node->module,
               build->size->module_path[build->next]);
@@ -37,25 +38,23 @@ tri_status tri_build_child(struct tri_build *build, const struct tri_module_spec
     return tri_build_module(build, child, module);
 }
 
-/* The table bound to node's implementation; an extension with a name of its own gets the first. */
 static const struct tri_kernels *build_kernels(const struct tri_build *build,
-                                               const struct tri_module_spec *node)
+                                               const char *implementation)
 {
     for (int i = 0; i < build->num_kernels; i++)
-        if (strcmp(build->kernels[i].implementation, node->implementation) == 0)
+        if (strcmp(build->kernels[i].implementation, implementation) == 0)
             return build->kernels[i].kernels;
-    bool is_extension = tri_extension_find(build->extensions, build->num_extensions, node) != NULL;
-    return is_extension && build->num_kernels > 0 ? build->kernels[0].kernels : NULL;
+    return NULL;
 }
 
 tri_status tri_build_alloc(struct tri_build *build, const struct tri_module_spec *node,
                            const struct tri_module_ops *ops, size_t bytes, void *module)
 {
     const char *path = build->size->module_path[build->next];
-    const struct tri_kernels *kernels = build_kernels(build, node);
+    const char *name = tri_implementation_kernels(build->extensions, build->num_extensions, node);
+    const struct tri_kernels *kernels = build_kernels(build, name);
     TRI_CHECK(kernels, build->err, TRI_UNSUPPORTED,
-              "'%s' asks for implementation '%s', which no backend stands behind", path,
-              node->implementation);
+              "'%s' asks for the operations of '%s', which no backend stands behind", path, name);
     tri_module *made = calloc(1, bytes);
     TRI_CHECK(made, build->err, TRI_NOMEM, "out of memory for module '%s' (%zu bytes)", path,
               bytes);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a module is built from. model/ fills tri_build for one unit; modules are created in the
- * pre-order of the unit's record, each taking its rows and parameters by name. nn/registry.c finds
- * the create function by module name, extensions first.
+ * pre-order of the unit's record, each taking its rows and parameters by name. The create function is
+ * found by module and implementation: extensions, then the registry's.
  */
 #pragma once
 
@@ -37,11 +37,14 @@ struct tri_build {
 };
 
 struct tri_module_class {
-    const char *name; /* as in spec/registry.c */
+    const char *name;           /* of the module, as its row's */
+    const char *implementation; /* likewise; NULL: of every one that has no class of its own */
     tri_status (*create)(struct tri_build *build, const struct tri_module_spec *node,
                          tri_module **module);
 };
-const struct tri_module_class *tri_module_class_find(const char *name);
+/* The class of module name for implementation, or else its default one; NULL: there is none. implementation
+   NULL: the default one. */
+const struct tri_module_class *tri_module_class_find(const char *name, const char *implementation);
 /* Class number i of the registry; NULL behind the last. */
 const struct tri_module_class *tri_module_class_get(int i);
 

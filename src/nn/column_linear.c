@@ -190,5 +190,5 @@ static tri_status column_linear_create(struct tri_build *build, const struct tri
     return tri_build_finish(column_linear_init(self, build, node->params), &self->base, module);
 }
 
-const struct tri_module_class tri_module_class_column_linear = {"column_linear",
-                                                                column_linear_create};
+const struct tri_module_class tri_module_class_column_linear = {.name = "column_linear",
+                                                                .create = column_linear_create};

@@ -157,5 +157,5 @@ static tri_status cross_entropy_create(struct tri_build *build, const struct tri
     return tri_build_finish(cross_entropy_init(self, build, node->params), &self->base, module);
 }
 
-const struct tri_module_class tri_module_class_cross_entropy = {"cross_entropy",
-                                                                cross_entropy_create};
+const struct tri_module_class tri_module_class_cross_entropy = {.name = "cross_entropy",
+                                                                .create = cross_entropy_create};

@@ -188,4 +188,4 @@ static tri_status dot_product_attention_create(struct tri_build *build,
 }
 
 const struct tri_module_class tri_module_class_dot_product_attention = {
-    "dot_product_attention", dot_product_attention_create};
+    .name = "dot_product_attention", .create = dot_product_attention_create};

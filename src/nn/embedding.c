@@ -217,4 +217,5 @@ static tri_status embedding_create(struct tri_build *build, const struct tri_mod
     return tri_build_finish(embedding_init(self, build, node->params), &self->base, module);
 }
 
-const struct tri_module_class tri_module_class_embedding = {"embedding", embedding_create};
+const struct tri_module_class tri_module_class_embedding = {.name = "embedding",
+                                                            .create = embedding_create};

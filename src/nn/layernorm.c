@@ -92,4 +92,5 @@ static tri_status layernorm_create(struct tri_build *build, const struct tri_mod
     return tri_build_finish(layernorm_init(self, build, node->params), &self->base, module);
 }
 
-const struct tri_module_class tri_module_class_layernorm = {"layernorm", layernorm_create};
+const struct tri_module_class tri_module_class_layernorm = {.name = "layernorm",
+                                                            .create = layernorm_create};

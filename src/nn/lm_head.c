@@ -182,4 +182,5 @@ static tri_status lm_head_create(struct tri_build *build, const struct tri_modul
     return tri_build_finish(lm_head_init(self, build, node), &self->base, module);
 }
 
-const struct tri_module_class tri_module_class_lm_head = {"lm_head", lm_head_create};
+const struct tri_module_class tri_module_class_lm_head = {.name = "lm_head",
+                                                          .create = lm_head_create};

@@ -114,4 +114,4 @@ static tri_status mlp_create(struct tri_build *build, const struct tri_module_sp
     return tri_build_finish(mlp_init(self, build, node), &self->base, module);
 }
 
-const struct tri_module_class tri_module_class_mlp = {"mlp", mlp_create};
+const struct tri_module_class tri_module_class_mlp = {.name = "mlp", .create = mlp_create};

@@ -102,5 +102,5 @@ static tri_status parallel_layer_create(struct tri_build *build, const struct tr
     return tri_build_finish(parallel_layer_init(self, build, node), &self->base, module);
 }
 
-const struct tri_module_class tri_module_class_parallel_layer = {"parallel_layer",
-                                                                 parallel_layer_create};
+const struct tri_module_class tri_module_class_parallel_layer = {.name = "parallel_layer",
+                                                                 .create = parallel_layer_create};

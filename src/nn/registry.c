@@ -13,10 +13,17 @@ const struct tri_module_class *tri_module_class_get(int i)
     return i >= 0 && i < NUM_CLASSES ? module_classes[i] : NULL;
 }
 
-const struct tri_module_class *tri_module_class_find(const char *name)
+const struct tri_module_class *tri_module_class_find(const char *name, const char *implementation)
 {
-    for (int i = 0; i < NUM_CLASSES; i++)
-        if (strcmp(module_classes[i]->name, name) == 0)
-            return module_classes[i];
-    return NULL;
+    const struct tri_module_class *found = NULL;
+    for (int i = 0; i < NUM_CLASSES; i++) {
+        const struct tri_module_class *class = module_classes[i];
+        if (strcmp(class->name, name) != 0)
+            continue;
+        if (!class->implementation)
+            found = class;
+        else if (implementation && strcmp(class->implementation, implementation) == 0)
+            return class;
+    }
+    return found;
 }

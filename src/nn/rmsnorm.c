@@ -85,5 +85,7 @@ static tri_status rmsnorm_create(struct tri_build *build, const struct tri_modul
     return tri_build_finish(rmsnorm_init(self, build, node), &self->base, module);
 }
 
-const struct tri_module_class tri_module_class_rmsnorm = {"rmsnorm", rmsnorm_create};
-const struct tri_module_class tri_module_class_l2norm = {"l2norm", rmsnorm_create};
+const struct tri_module_class tri_module_class_rmsnorm = {.name = "rmsnorm",
+                                                          .create = rmsnorm_create};
+const struct tri_module_class tri_module_class_l2norm = {.name = "l2norm",
+                                                         .create = rmsnorm_create};

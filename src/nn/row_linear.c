@@ -144,4 +144,5 @@ static tri_status row_linear_create(struct tri_build *build, const struct tri_mo
     return tri_build_finish(row_linear_init(self, build, node->params), &self->base, module);
 }
 
-const struct tri_module_class tri_module_class_row_linear = {"row_linear", row_linear_create};
+const struct tri_module_class tri_module_class_row_linear = {.name = "row_linear",
+                                                             .create = row_linear_create};

@@ -256,5 +256,5 @@ static tri_status self_attention_create(struct tri_build *build, const struct tr
     return tri_build_finish(self_attention_init(self, build, node), &self->base, module);
 }
 
-const struct tri_module_class tri_module_class_self_attention = {"self_attention",
-                                                                 self_attention_create};
+const struct tri_module_class tri_module_class_self_attention = {.name = "self_attention",
+                                                                 .create = self_attention_create};

@@ -153,5 +153,5 @@ static tri_status split_rmsnorm_create(struct tri_build *build, const struct tri
     return tri_build_finish(split_rmsnorm_init(self, build, node->params), &self->base, module);
 }
 
-const struct tri_module_class tri_module_class_split_rmsnorm = {"split_rmsnorm",
-                                                                split_rmsnorm_create};
+const struct tri_module_class tri_module_class_split_rmsnorm = {.name = "split_rmsnorm",
+                                                                .create = split_rmsnorm_create};

@@ -123,5 +123,5 @@ static tri_status transformer_layer_create(struct tri_build *build,
     return tri_build_finish(transformer_layer_init(self, build, node), &self->base, module);
 }
 
-const struct tri_module_class tri_module_class_transformer_layer = {"transformer_layer",
-                                                                    transformer_layer_create};
+const struct tri_module_class tri_module_class_transformer_layer = {
+    .name = "transformer_layer", .create = transformer_layer_create};

@@ -77,4 +77,5 @@ static tri_status whole_linear_create(struct tri_build *build, const struct tri_
     return tri_build_finish(whole_linear_init(self, build, node->params), &self->base, module);
 }
 
-const struct tri_module_class tri_module_class_whole_linear = {"whole_linear", whole_linear_create};
+const struct tri_module_class tri_module_class_whole_linear = {.name = "whole_linear",
+                                                               .create = whole_linear_create};

@@ -3,6 +3,7 @@
    screen. */
 #include "placement/plan.h"
 
+#include "spec/implementation.h"
 #include "spec/model_spec.h"
 
 #include <inttypes.h>
@@ -23,12 +24,14 @@ static const char *print_bytes(size_t bytes, char text[24])
     return text;
 }
 
-/* Modules of one implementation. */
-static int print_count(const struct tri_module_spec *node, const char *implementation)
+/* Modules of node that take the operations of one implementation. */
+static int print_count(const struct tri_model_spec *spec, const struct tri_module_spec *node,
+                       const char *implementation)
 {
-    int count = strcmp(node->implementation, implementation) == 0;
+    const char *kernels = tri_implementation_kernels(spec->extensions, spec->num_extensions, node);
+    int count = strcmp(kernels, implementation) == 0;
     for (int i = 0; i < node->num_children; i++)
-        count += print_count(&node->children[i], implementation);
+        count += print_count(spec, &node->children[i], implementation);
     return count;
 }
 
@@ -57,7 +60,7 @@ static void print_spec(FILE *out, const struct tri_placement *placement)
     for (int i = 0; i < request->num_scratch; i++) {
         int count = 0;
         for (int unit = 0; unit < spec->num_units; unit++)
-            count += print_count(&spec->units[unit], request->scratch[i].implementation);
+            count += print_count(spec, &spec->units[unit], request->scratch[i].implementation);
         fprintf(out, "%s%s (%s) %d modules", i ? ", " : "", request->scratch[i].implementation,
                 request->scratch[i].table->name, count);
     }

@@ -19,5 +19,5 @@ static void activation_settings(const struct tri_module_spec *node, struct tri_s
     tri_settings_number(settings, "size", (double)params->size);
 }
 
-const struct tri_module_row tri_spec_activation = {"activation", activation_describe,
-                                                   activation_settings};
+const struct tri_module_row tri_spec_activation = {
+    .name = "activation", .describe = activation_describe, .settings = activation_settings};

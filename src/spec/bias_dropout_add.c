@@ -15,5 +15,6 @@ static void bias_dropout_add_settings(const struct tri_module_spec *node,
     tri_settings_unless(settings, "dropout", params->dropout, 0);
 }
 
-const struct tri_module_row tri_spec_bias_dropout_add = {
-    "bias_dropout_add", bias_dropout_add_describe, bias_dropout_add_settings};
+const struct tri_module_row tri_spec_bias_dropout_add = {.name = "bias_dropout_add",
+                                                         .describe = bias_dropout_add_describe,
+                                                         .settings = bias_dropout_add_settings};

@@ -107,5 +107,6 @@ static void column_linear_settings(const struct tri_module_spec *node,
     tri_settings_flag(settings, "tied", params->tied);
 }
 
-const struct tri_module_row tri_spec_column_linear = {"column_linear", column_linear_describe,
-                                                      column_linear_settings};
+const struct tri_module_row tri_spec_column_linear = {.name = "column_linear",
+                                                      .describe = column_linear_describe,
+                                                      .settings = column_linear_settings};

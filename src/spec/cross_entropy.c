@@ -25,5 +25,6 @@ static void cross_entropy_settings(const struct tri_module_spec *node,
     tri_settings_number(settings, "tokens", (double)params->vocab_size);
 }
 
-const struct tri_module_row tri_spec_cross_entropy = {"cross_entropy", cross_entropy_describe,
-                                                      cross_entropy_settings};
+const struct tri_module_row tri_spec_cross_entropy = {.name = "cross_entropy",
+                                                      .describe = cross_entropy_describe,
+                                                      .settings = cross_entropy_settings};

@@ -70,4 +70,6 @@ static void dot_product_attention_settings(const struct tri_module_spec *node,
 }
 
 const struct tri_module_row tri_spec_dot_product_attention = {
-    "dot_product_attention", dot_product_attention_describe, dot_product_attention_settings};
+    .name = "dot_product_attention",
+    .describe = dot_product_attention_describe,
+    .settings = dot_product_attention_settings};

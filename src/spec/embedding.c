@@ -56,5 +56,5 @@ static void embedding_settings(const struct tri_module_spec *node, struct tri_se
     tri_settings_init(settings, &params->init);
 }
 
-const struct tri_module_row tri_spec_embedding = {"embedding", embedding_describe,
-                                                  embedding_settings};
+const struct tri_module_row tri_spec_embedding = {
+    .name = "embedding", .describe = embedding_describe, .settings = embedding_settings};

@@ -33,7 +33,7 @@ bool tri_layer_spec_make(tri_arena *arena, const struct tri_gpt_config *shape,
 bool tri_head_spec_make(tri_arena *arena, const struct tri_gpt_config *shape,
                         const struct tri_layer_choice *choice, struct tri_module_spec *node);
 
-/* True when name is an implementation that spec nodes may have. */
+/* True when name is an implementation that all modules have: one of the decision's. */
 bool tri_implementation_known(const char *name);
 /* "fused or plain" */
 const char *tri_implementation_list(void);
@@ -42,3 +42,5 @@ const char *tri_implementation_list(void);
    paths that are near. */
 tri_status tri_override_apply(struct tri_model_spec *spec, const struct tri_spec_config *config,
                               tri_error *err);
+/* What of spec.override is wrong in every model: names of implementations and the form of paths. */
+tri_status tri_override_check(const struct tri_spec_config *config, tri_error *err);

@@ -25,5 +25,5 @@ static void layernorm_settings(const struct tri_module_spec *node, struct tri_se
     tri_settings_norm(settings, node->params);
 }
 
-const struct tri_module_row tri_spec_layernorm = {"layernorm", layernorm_describe,
-                                                  layernorm_settings};
+const struct tri_module_row tri_spec_layernorm = {
+    .name = "layernorm", .describe = layernorm_describe, .settings = layernorm_settings};

@@ -31,4 +31,5 @@ static void lm_head_settings(const struct tri_module_spec *node, struct tri_sett
     tri_settings_unless(settings, "softcap", params->softcap, 0);
 }
 
-const struct tri_module_row tri_spec_lm_head = {"lm_head", lm_head_describe, lm_head_settings};
+const struct tri_module_row tri_spec_lm_head = {
+    .name = "lm_head", .describe = lm_head_describe, .settings = lm_head_settings};

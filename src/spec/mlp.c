@@ -24,4 +24,5 @@ static void mlp_settings(const struct tri_module_spec *node, struct tri_settings
     tri_settings_number(settings, "size", (double)params->ffn_size);
 }
 
-const struct tri_module_row tri_spec_mlp = {"mlp", mlp_describe, mlp_settings};
+const struct tri_module_row tri_spec_mlp = {
+    .name = "mlp", .describe = mlp_describe, .settings = mlp_settings};

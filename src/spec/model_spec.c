@@ -4,6 +4,7 @@
 
 #include "shape/check.h"
 #include "spec/family.h"
+#include "spec/implementation.h"
 #include "spec/layer.h"
 #include "spec/modules.h"
 #include "spec/path.h"
@@ -82,7 +83,7 @@ static tri_status model_spec_fill(struct tri_model_spec *spec,
     return model_spec_layers(spec, choice, source, err);
 }
 
-/* What a user's layer may ask for: implementations of this build or of an extension. */
+/* What a user's layer may ask for: implementations that its modules have. */
 static tri_status model_spec_check_node(const struct tri_model_spec *spec,
                                         const struct tri_module_spec *node, const char *path,
                                         tri_error *err)
@@ -90,12 +91,16 @@ static tri_status model_spec_check_node(const struct tri_model_spec *spec,
     tri_status status = TRI_OK;
     if (!path)
         return tri_error_set(err, TRI_NOMEM, "out of memory while checking the model's spec");
-    if (!tri_implementation_known(node->implementation) &&
-        !tri_extension_find(spec->extensions, spec->num_extensions, node))
-        status = tri_error_add(err, TRI_UNSUPPORTED,
-                               "the layer's spec asks for implementation '%s' of '%s' (module "
-                               "'%s'), which is not in this build; use %s",
-                               node->implementation, path, node->module, tri_implementation_list());
+    if (!tri_implementation_exists(spec->extensions, spec->num_extensions, node)) {
+        char list[512];
+        tri_implementation_format(spec->extensions, spec->num_extensions, node->module, list,
+                                  sizeof(list));
+        if (list[0]) /* else it is no module, as sizing says */
+            status = tri_error_add(err, TRI_UNSUPPORTED,
+                                   "the layer's spec asks for implementation '%s' of '%s' (module "
+                                   "'%s'), which is not in this build; use %s",
+                                   node->implementation, path, node->module, list);
+    }
     for (int i = 0; i < node->num_children; i++) {
         const struct tri_module_spec *child = &node->children[i];
         tri_status below = model_spec_check_node(
@@ -208,9 +213,14 @@ tri_status tri_model_spec_create_layers(const struct tri_gpt_config *shape,
     model_spec_note(config, err);
     tri_status status = tri_gpt_config_check(&resolved, err);
     tri_status decision = tri_layer_decide(&resolved, config, err, &choice);
-    TRI_TRY(status);
-    TRI_TRY(model_spec_family(&resolved, err));
-    TRI_TRY(decision);
+    if (status == TRI_OK)
+        status = model_spec_family(&resolved, err);
+    if (status == TRI_OK)
+        status = decision;
+    if (status != TRI_OK) {
+        tri_override_check(config, err); /* without a shape it can be held against nothing more */
+        return status;
+    }
     return model_spec_make(&resolved, config, &choice, source, err, spec);
 }
 

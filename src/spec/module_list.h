@@ -1,7 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every module there is, listed here and nowhere else: spec/NAME.c has its row, nn/NAME.c its class (those of
-   l2norm stand with rmsnorm). */
+/*
+ * Every module there is, listed here and nowhere else: spec/NAME.c has its row, nn/NAME.c its class (those of
+ * l2norm stand with rmsnorm). An implementation of a module besides the default one is a line of its own: its
+ * row and its class have the module's name, and both have the implementation's.
+ */
 #pragma once
+
+/* What a build has besides: a test lists its own. */
+#ifndef TRI_MORE_MODULES
+#define TRI_MORE_MODULES(X)
+#endif
 
 #define TRI_MODULES(X)                                                                             \
     X(embedding)                                                                                   \
@@ -20,4 +28,5 @@
     X(mlp)                                                                                         \
     X(activation)                                                                                  \
     X(lm_head)                                                                                     \
-    X(cross_entropy)
+    X(cross_entropy)                                                                               \
+    TRI_MORE_MODULES(X)

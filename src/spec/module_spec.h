@@ -17,11 +17,12 @@
 enum { TRI_MAX_PARTS = 4 };
 
 struct tri_module_spec {
-    const char *slot;           /* name under the parent: "self_attention", "linear_qkv" */
-    const char *module;         /* row of the registry: "column_linear" */
-    const char *implementation; /* "plain", "fused", or an extension's */
-    const char *reason;         /* why this implementation was chosen */
-    const void *params;         /* the module's parameter struct (spec/modules.h); NULL: none */
+    const char *slot;   /* name under the parent: "self_attention", "linear_qkv" */
+    const char *module; /* row of the registry: "column_linear" */
+    const char
+        *implementation; /* "plain", "fused", or one of the module's own (spec/implementation.h) */
+    const char *reason;  /* why this implementation was chosen */
+    const void *params;  /* the module's parameter struct (spec/modules.h); NULL: none */
     size_t params_bytes;
     int num_children;
     struct tri_module_spec *children;
@@ -38,10 +39,6 @@ struct tri_model_spec {
     struct tri_module_spec *units;
 };
 
-/* The extension that implements node, or NULL. */
-const struct tri_extension *tri_extension_find(const struct tri_extension *extensions,
-                                               int num_extensions,
-                                               const struct tri_module_spec *node);
 /* The child in slot, or NULL. */
 const struct tri_module_spec *tri_module_spec_child(const struct tri_module_spec *node,
                                                     const char *slot);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * spec.override: "decoder.layers[0:4].mlp = plain". A pattern is matched against every module path; the
- * module it names and all below it get the implementation.
+ * module it names and all below it get the implementation, those of them that have it.
  */
+#include "spec/implementation.h"
 #include "spec/layer.h"
 #include "spec/path.h"
-#include "spec/sizing.h"
 
 #include "base/options_inner.h"
 #include "trine/spec.h"
@@ -107,8 +107,9 @@ struct near_paths {
 struct override {
     struct tri_model_spec *spec;
     const char *pattern, *implementation, *reason;
-    tri_arena *arena; /* of the spec */
-    int matched;
+    tri_arena *arena;                    /* of the spec */
+    const struct tri_module_spec *named; /* the first module that the pattern names */
+    int changed;
     bool failed;
     struct near_paths *near; /* not NULL: collect candidates instead of matching */
 };
@@ -129,18 +130,16 @@ static void near_add(struct near_paths *near, const char *path, int distance)
     near->distance[at] = distance;
 }
 
-/* An extension's name goes to the modules that it implements, whatever else is matched. */
+/* A name that not every module has goes to those that have it, whatever else is matched. */
 static void override_set(struct override *o, struct tri_module_spec *node)
 {
     struct tri_module_spec changed = *node;
     changed.implementation = o->implementation;
     changed.reason = o->reason;
-    const struct tri_model_spec *spec = o->spec;
-    if (!tri_implementation_known(o->implementation) &&
-        !tri_extension_find(spec->extensions, spec->num_extensions, &changed))
+    if (!tri_implementation_exists(o->spec->extensions, o->spec->num_extensions, &changed))
         return;
     *node = changed;
-    o->matched++;
+    o->changed++;
 }
 
 static void override_visit(struct override *o, struct tri_module_spec *node, const char *path,
@@ -153,6 +152,7 @@ static void override_visit(struct override *o, struct tri_module_spec *node, con
     if (o->near) {
         near_add(o->near, path, tri_option_distance(o->pattern, path));
     } else if (inside || override_match(o->pattern, path, false) == MATCH_YES) {
+        o->named = o->named ? o->named : node;
         inside = true;
         override_set(o, node);
     }
@@ -217,13 +217,20 @@ static tri_status override_no_match(struct override *o, tri_error *err)
                          o->pattern, spec->num_units - 2, spec->num_units - 3, list);
 }
 
-/* The module that an extension called implementation implements; NULL: there is none of that name. */
-static const char *override_own(const struct tri_model_spec *spec, const char *implementation)
+/* What the pattern names has no such implementation. */
+static tri_status override_has_none(const struct override *o, tri_error *err)
 {
-    for (int i = 0; i < spec->num_extensions; i++)
-        if (strcmp(spec->extensions[i].implementation, implementation) == 0)
-            return spec->extensions[i].module_row->name;
-    return NULL;
+    const struct tri_model_spec *spec = o->spec;
+    char list[512];
+    tri_implementation_format(spec->extensions, spec->num_extensions, o->named->module, list,
+                              sizeof(list));
+    return tri_error_add(
+        err, TRI_INVALID,
+        "'override' pattern '%s' matches no module '%s', which is what "
+        "implementation '%s' is of; module '%s' has %s",
+        o->pattern,
+        tri_implementation_module(spec->extensions, spec->num_extensions, o->implementation),
+        o->implementation, o->named->module, list);
 }
 
 /* A copy of text up to end without the blanks round it. */
@@ -236,49 +243,66 @@ static const char *override_trim(tri_arena *arena, const char *text, const char 
     return tri_arena_format(arena, "%.*s", (int)(end - text), text);
 }
 
-static tri_status override_item(struct tri_model_spec *spec, const char *item, tri_error *err)
+/* Reads "pattern = implementation" into o; what is wrong with it in every model is a problem. */
+static tri_status override_read(const char *item, const struct tri_extension *extensions,
+                                int num_extensions, tri_error *err, struct override *o)
 {
     const char *end = item + strlen(item), *equals = strchr(item, '=');
-    const char *pattern = override_trim(spec->arena, item, equals ? equals : end);
-    const char *implementation = override_trim(spec->arena, equals ? equals + 1 : end, end);
-    if (!pattern || !implementation)
+    o->pattern = override_trim(o->arena, item, equals ? equals : end);
+    o->implementation = override_trim(o->arena, equals ? equals + 1 : end, end);
+    o->reason = tri_arena_format(o->arena, "override %s", o->pattern ? o->pattern : "");
+    if (!o->pattern || !o->implementation || !o->reason)
         return tri_error_set(err, TRI_NOMEM, "out of memory while reading 'override'");
-    if (!implementation[0])
-        return tri_error_add(err, TRI_INVALID,
-                             "'override' item '%s' names no implementation; write path=%s", item,
-                             tri_implementation_list());
-    if (strcmp(implementation, "local") == 0)
-        implementation = "plain";
-    if (strcmp(implementation, "transformer_engine") == 0)
-        implementation = "fused";
-    const char *own = override_own(spec, implementation);
-    if (!own && !tri_implementation_known(implementation))
-        return tri_error_add(
-            err, TRI_UNSUPPORTED,
-            "'override' of '%s' asks for implementation '%s', which is not in this "
-            "build; use %s",
-            pattern, implementation, tri_implementation_list());
-    if (override_match(pattern, "", false) == MATCH_SYNTAX)
-        return tri_error_add(
+    if (strcmp(o->implementation, "local") == 0)
+        o->implementation = "plain";
+    if (strcmp(o->implementation, "transformer_engine") == 0)
+        o->implementation = "fused";
+    tri_status status = TRI_OK;
+    char list[512];
+    tri_implementation_format(extensions, num_extensions, NULL, list, sizeof(list));
+    if (!o->implementation[0])
+        status = tri_error_add(err, TRI_INVALID,
+                               "'override' item '%s' names no implementation; write path=%s", item,
+                               list);
+    else if (!tri_implementation_known(o->implementation) &&
+             !tri_implementation_module(extensions, num_extensions, o->implementation))
+        status = tri_error_add(err, TRI_UNSUPPORTED,
+                               "'override' of '%s' asks for implementation '%s', which is not in "
+                               "this build; use %s",
+                               o->pattern, o->implementation, list);
+    if (override_match(o->pattern, "", false) == MATCH_SYNTAX) {
+        tri_status syntax = tri_error_add(
             err, TRI_INVALID,
             "'override' pattern '%s' is not a path like "
             "decoder.layers[0:4].mlp.linear_fc1, with [*], [3], [0:4] or [0:2,5] for layers",
-            pattern);
-    struct override o = {.spec = spec,
-                         .pattern = pattern,
-                         .implementation = implementation,
-                         .reason = tri_arena_format(spec->arena, "override %s", pattern),
-                         .arena = spec->arena};
+            o->pattern);
+        status = status == TRI_OK ? syntax : status;
+    }
+    return status;
+}
+
+static tri_status override_item(struct tri_model_spec *spec, const char *item, tri_error *err)
+{
+    struct override o = {.spec = spec, .arena = spec->arena};
+    TRI_TRY(override_read(item, spec->extensions, spec->num_extensions, err, &o));
     for (int unit = 0; unit < spec->num_units; unit++)
         override_visit(&o, &spec->units[unit], spec->unit_path[unit], false);
-    if (o.failed || !o.reason)
+    if (o.failed)
         return tri_error_set(err, TRI_NOMEM, "out of memory while applying 'override'");
-    if (own && !o.matched)
-        return tri_error_add(err, TRI_INVALID,
-                             "'override' pattern '%s' matches no module '%s', which is what "
-                             "implementation '%s' is of",
-                             pattern, own, implementation);
-    return o.matched ? TRI_OK : override_no_match(&o, err);
+    if (o.changed)
+        return TRI_OK;
+    return o.named ? override_has_none(&o, err) : override_no_match(&o, err);
+}
+
+/* Takes the next item from the list at *text; false at its end. */
+static bool override_next(const char **text, char item[TRI_OPTION_LONG_TEXT])
+{
+    *text += strspn(*text, "\n");
+    size_t length = strcspn(*text, "\n");
+    memcpy(item, *text, length);
+    item[length] = '\0';
+    *text += length;
+    return length > 0;
 }
 
 tri_status tri_override_apply(struct tri_model_spec *spec, const struct tri_spec_config *config,
@@ -286,17 +310,25 @@ tri_status tri_override_apply(struct tri_model_spec *spec, const struct tri_spec
 {
     tri_status first = TRI_OK;
     char item[TRI_OPTION_LONG_TEXT];
-    for (const char *p = config->override; *p;) {
-        size_t length = strcspn(p, "\n");
-        memcpy(item, p, length);
-        item[length] = '\0';
-        p += length + (p[length] == '\n');
-        if (length == 0)
-            continue;
+    for (const char *p = config->override; override_next(&p, item);) {
         tri_status status = override_item(spec, item, err);
-        if (first == TRI_OK)
-            first = status;
+        first = first == TRI_OK ? status : first;
     }
+    return first;
+}
+
+tri_status tri_override_check(const struct tri_spec_config *config, tri_error *err)
+{
+    tri_status first = TRI_OK;
+    char item[TRI_OPTION_LONG_TEXT];
+    struct override o = {.arena = tri_arena_create()};
+    TRI_CHECK(o.arena, err, TRI_NOMEM, "out of memory while reading 'override'");
+    for (const char *p = config->override; override_next(&p, item);) {
+        tri_status status =
+            override_read(item, config->extensions, config->num_extensions, err, &o);
+        first = first == TRI_OK ? status : first;
+    }
+    tri_arena_destroy(&o.arena);
     return first;
 }
 
@@ -327,7 +359,8 @@ tri_status tri_layer_spec_override(struct tri_module_spec *layer, const char *pa
     }
     node->implementation = implementation;
     node->reason = "the layer's spec function";
-    for (int i = 0; i < node->num_children; i++)
+    bool is_of_all = tri_implementation_known(implementation);
+    for (int i = 0; is_of_all && i < node->num_children; i++)
         TRI_TRY(tri_layer_spec_override(&node->children[i], "", implementation, err));
     return TRI_OK;
 }

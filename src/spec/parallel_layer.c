@@ -26,5 +26,6 @@ static void parallel_layer_settings(const struct tri_module_spec *node,
     tri_settings_number(settings, "size", (double)params->hidden_size);
 }
 
-const struct tri_module_row tri_spec_parallel_layer = {"parallel_layer", parallel_layer_describe,
-                                                       parallel_layer_settings};
+const struct tri_module_row tri_spec_parallel_layer = {.name = "parallel_layer",
+                                                       .describe = parallel_layer_describe,
+                                                       .settings = parallel_layer_settings};

@@ -2,6 +2,7 @@
 /* The module tree for people: what each module is, how it is done and why, and what it needs. */
 #include "spec/model_spec.h"
 
+#include "spec/implementation.h"
 #include "spec/layer.h"
 #include "spec/settings.h"
 
@@ -50,26 +51,52 @@ static size_t module_bytes(const struct tri_unit_size *size, int module, bool sa
     return bytes;
 }
 
+struct printing {
+    FILE *out;
+    const struct tri_model_spec *spec;
+    bool bytes;         /* what the modules need is printed too */
+    int implementation; /* width of that column */
+};
+
+static int print_widest(const struct tri_module_spec *node, int width)
+{
+    int here = (int)strlen(node->implementation);
+    width = here > width ? here : width;
+    for (int i = 0; i < node->num_children; i++)
+        width = print_widest(&node->children[i], width);
+    return width;
+}
+
+/* Why node is done as it is, with whose operations where its implementation's name does not say that. */
+static void print_why(const struct tri_model_spec *spec, const struct tri_module_spec *node,
+                      char *why, size_t bytes)
+{
+    const char *kernels = tri_implementation_kernels(spec->extensions, spec->num_extensions, node);
+    bool is_own = strcmp(kernels, node->implementation) != 0;
+    snprintf(why, bytes, "%s%s%s", node->reason, is_own ? ", operations " : "",
+             is_own ? kernels : "");
+}
+
 /* Prints node and what lies below it; module is its index in the record and moves on. */
-static void print_node(FILE *out, const struct tri_module_spec *node,
-                       const struct tri_unit_size *size, const char *label, int depth, int *module,
-                       bool bytes)
+static void print_node(const struct printing *p, const struct tri_module_spec *node,
+                       const struct tri_unit_size *size, const char *label, int depth, int *module)
 {
     int self = (*module)++;
     int indent = 2 * depth;
-    fprintf(out, "%*s%-*s %-22s %-8s %14" PRId64, indent, "", 34 - indent, label, node->module,
-            node->implementation, module_params(size, self));
-    if (bytes)
-        fprintf(out, " %14zu %14zu", module_bytes(size, self, true),
+    fprintf(p->out, "%*s%-*s %-22s %-*s %14" PRId64, indent, "", 34 - indent, label, node->module,
+            p->implementation, node->implementation, module_params(size, self));
+    if (p->bytes)
+        fprintf(p->out, " %14zu %14zu", module_bytes(size, self, true),
                 module_bytes(size, self, false));
     struct tri_settings settings;
-    char text[512];
+    char text[512], why[512];
+    print_why(p->spec, node, why, sizeof(why));
     tri_module_spec_settings(node, &settings);
     tri_settings_format(&settings, text, sizeof(text));
-    fprintf(out, " %10.4g  %-*s%s%s\n", size->module_flops[self], text[0] ? 24 : 0, node->reason,
+    fprintf(p->out, " %10.4g  %-*s%s%s\n", size->module_flops[self], text[0] ? 24 : 0, why,
             text[0] ? "  " : "", text);
     for (int i = 0; i < node->num_children; i++)
-        print_node(out, &node->children[i], size, node->children[i].slot, depth + 1, module, bytes);
+        print_node(p, &node->children[i], size, node->children[i].slot, depth + 1, module);
 }
 
 /* Marks the layers that are the same as unit, itself among them, and names them in label as an override would:
@@ -98,10 +125,10 @@ static void print_label(const struct tri_model_spec *spec, int unit, bool *done,
         snprintf(label, bytes, "%s", spec->unit_path[unit]);
 }
 
-static tri_status print_units(FILE *out, const struct tri_model_spec *spec,
-                              const struct tri_sizing_input *input, bool bytes, tri_arena *arena,
-                              tri_error *err)
+static tri_status print_units(const struct printing *p, const struct tri_sizing_input *input,
+                              tri_arena *arena, tri_error *err)
 {
+    const struct tri_model_spec *spec = p->spec;
     bool *done = tri_arena_alloc(arena, (size_t)spec->num_units * sizeof(*done));
     TRI_CHECK(done, err, TRI_NOMEM, "out of memory while printing the spec");
     for (int unit = 0; unit < spec->num_units; unit++) {
@@ -115,7 +142,7 @@ static tri_status print_units(FILE *out, const struct tri_model_spec *spec,
             snprintf(label, sizeof(label), "%s", spec->unit_path[unit]);
         else
             print_label(spec, unit, done, label, sizeof(label));
-        print_node(out, &spec->units[unit], &size, label, 0, &module, bytes);
+        print_node(p, &spec->units[unit], &size, label, 0, &module);
     }
     return TRI_OK;
 }
@@ -164,12 +191,15 @@ tri_status tri_model_spec_print(FILE *out, const struct tri_model_spec *spec,
     struct tri_sizing_input uncut = print_uncut(spec);
     tri_arena *arena = tri_arena_create();
     TRI_CHECK(arena, err, TRI_NOMEM, "out of memory while printing the spec");
+    struct printing p = {.out = out, .spec = spec, .bytes = input != NULL, .implementation = 8};
+    for (int unit = 0; unit < spec->num_units; unit++)
+        p.implementation = print_widest(&spec->units[unit], p.implementation);
     print_rules(out, spec);
-    fprintf(out, "%-34s %-22s %-8s %14s", "module", "kind", "impl", "parameters");
+    fprintf(out, "%-34s %-22s %-*s %14s", "module", "kind", p.implementation, "impl", "parameters");
     if (input)
         fprintf(out, " %14s %14s", "kept bytes", "work bytes");
     fprintf(out, " %10s  %-24s  %s\n", "flops", "why", "settings");
-    tri_status status = print_units(out, spec, input ? input : &uncut, input != NULL, arena, err);
+    tri_status status = print_units(&p, input ? input : &uncut, arena, err);
     tri_arena_destroy(&arena);
     TRI_TRY(status);
     return print_totals(out, spec, err);
@@ -194,19 +224,21 @@ static json_t *json_settings(const struct tri_module_spec *node)
 }
 
 /* One node as an object, with its parts in "modules". */
-static json_t *json_node(const struct tri_module_spec *node, const struct tri_unit_size *size,
-                         int *module)
+static json_t *json_node(const struct tri_model_spec *spec, const struct tri_module_spec *node,
+                         const struct tri_unit_size *size, int *module)
 {
     int self = (*module)++;
     json_t *parts = json_array();
     json_t *object = json_pack(
-        "{ss ss ss ss ss so sI sI sI sf}", "path", size->module_path[self], "slot", node->slot,
-        "kind", node->module, "implementation", node->implementation, "why", node->reason,
-        "settings", json_settings(node), "parameters", (json_int_t)module_params(size, self),
-        "kept_bytes", (json_int_t)module_bytes(size, self, true), "work_bytes",
+        "{ss ss ss ss ss ss so sI sI sI sf}", "path", size->module_path[self], "slot", node->slot,
+        "kind", node->module, "implementation", node->implementation, "operations",
+        tri_implementation_kernels(spec->extensions, spec->num_extensions, node), "why",
+        node->reason, "settings", json_settings(node), "parameters",
+        (json_int_t)module_params(size, self), "kept_bytes",
+        (json_int_t)module_bytes(size, self, true), "work_bytes",
         (json_int_t)module_bytes(size, self, false), "flops_forward", size->module_flops[self]);
     for (int i = 0; i < node->num_children; i++)
-        json_array_append_new(parts, json_node(&node->children[i], size, module));
+        json_array_append_new(parts, json_node(spec, &node->children[i], size, module));
     if (node->num_children > 0 && object)
         json_object_set(object, "modules", parts);
     json_decref(parts);
@@ -238,7 +270,7 @@ tri_status tri_model_spec_print_json(FILE *out, const struct tri_model_spec *spe
         int module = 0;
         status = tri_size_unit(spec, unit, input ? input : &uncut, arena, err, &size);
         if (status == TRI_OK)
-            json_array_append_new(units, json_node(&spec->units[unit], &size, &module));
+            json_array_append_new(units, json_node(spec, &spec->units[unit], &size, &module));
     }
     tri_arena_destroy(&arena);
     json_t *root = json_pack("{ss so sI sI sf so}", "rule", spec->rule, "rules", json_rules(),

@@ -7,7 +7,8 @@
 #include <string.h>
 
 #define MODULE_ROW(name) &tri_spec_##name,
-static const struct tri_module_row *const module_rows[] = {TRI_MODULES(MODULE_ROW) NULL};
+static const struct tri_module_row *const module_rows[] = {TRI_MODULES(MODULE_ROW)};
+enum { NUM_ROWS = sizeof(module_rows) / sizeof(module_rows[0]) };
 
 #define FAMILY_ROW(name)  &tri_family_##name,
 #define FAMILY_TEXT(name) ", " #name
@@ -15,12 +16,24 @@ static const struct tri_family *const family_rows[] = {TRI_FAMILIES(FAMILY_ROW)}
 static const char family_list[] = TRI_FAMILIES(FAMILY_TEXT);
 enum { NUM_FAMILIES = sizeof(family_rows) / sizeof(family_rows[0]) };
 
-const struct tri_module_row *tri_module_row_find(const char *name)
+const struct tri_module_row *tri_module_row_get(int i)
 {
-    for (int i = 0; module_rows[i]; i++)
-        if (strcmp(module_rows[i]->name, name) == 0)
-            return module_rows[i];
-    return NULL;
+    return i >= 0 && i < NUM_ROWS ? module_rows[i] : NULL;
+}
+
+const struct tri_module_row *tri_module_row_find(const char *name, const char *implementation)
+{
+    const struct tri_module_row *found = NULL;
+    for (int i = 0; i < NUM_ROWS; i++) {
+        const struct tri_module_row *row = module_rows[i];
+        if (strcmp(row->name, name) != 0)
+            continue;
+        if (!row->implementation)
+            found = row;
+        else if (implementation && strcmp(row->implementation, implementation) == 0)
+            return row;
+    }
+    return found;
 }
 
 const char *tri_family_list(void)

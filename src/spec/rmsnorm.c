@@ -26,5 +26,7 @@ static void rmsnorm_settings(const struct tri_module_spec *node, struct tri_sett
     tri_settings_norm(settings, node->params);
 }
 
-const struct tri_module_row tri_spec_rmsnorm = {"rmsnorm", rmsnorm_describe, rmsnorm_settings};
-const struct tri_module_row tri_spec_l2norm = {"l2norm", rmsnorm_describe, rmsnorm_settings};
+const struct tri_module_row tri_spec_rmsnorm = {
+    .name = "rmsnorm", .describe = rmsnorm_describe, .settings = rmsnorm_settings};
+const struct tri_module_row tri_spec_l2norm = {
+    .name = "l2norm", .describe = rmsnorm_describe, .settings = rmsnorm_settings};

@@ -73,5 +73,5 @@ static void row_linear_settings(const struct tri_module_spec *node, struct tri_s
     tri_settings_linear(settings, params->in, params->out, params->bias, &params->init);
 }
 
-const struct tri_module_row tri_spec_row_linear = {"row_linear", row_linear_describe,
-                                                   row_linear_settings};
+const struct tri_module_row tri_spec_row_linear = {
+    .name = "row_linear", .describe = row_linear_describe, .settings = row_linear_settings};

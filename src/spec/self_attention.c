@@ -95,5 +95,6 @@ static void self_attention_settings(const struct tri_module_spec *node,
     tri_settings_flag(settings, "output_gate", params->output_gate);
 }
 
-const struct tri_module_row tri_spec_self_attention = {"self_attention", self_attention_describe,
-                                                       self_attention_settings};
+const struct tri_module_row tri_spec_self_attention = {.name = "self_attention",
+                                                       .describe = self_attention_describe,
+                                                       .settings = self_attention_settings};

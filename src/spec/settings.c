@@ -68,8 +68,10 @@ void tri_settings_norm(struct tri_settings *settings, const struct tri_norm_para
 
 void tri_module_spec_settings(const struct tri_module_spec *node, struct tri_settings *settings)
 {
-    /* an implementation from outside has the parameters of the module that it stands for */
-    const struct tri_module_row *row = tri_module_row_find(node->module);
+    /* every implementation has the parameters of the module that it is of */
+    const struct tri_module_row *row = tri_module_row_find(node->module, node->implementation);
+    if (!row || !row->settings)
+        row = tri_module_row_find(node->module, NULL);
     settings->num = 0;
     if (row && row->settings)
         row->settings(node, settings);

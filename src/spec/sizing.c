@@ -10,6 +10,7 @@
  */
 #include "spec/sizing.h"
 
+#include "spec/implementation.h"
 #include "spec/path.h"
 #include "spec/split.h"
 
@@ -63,17 +64,6 @@ static bool sizer_grow(struct tri_sizer *sizer, void *list, int count, int *room
     return true;
 }
 
-const struct tri_extension *tri_extension_find(const struct tri_extension *extensions,
-                                               int num_extensions,
-                                               const struct tri_module_spec *node)
-{
-    for (int i = 0; i < num_extensions; i++)
-        if (strcmp(extensions[i].implementation, node->implementation) == 0 &&
-            strcmp(extensions[i].module_row->name, node->module) == 0)
-            return &extensions[i];
-    return NULL;
-}
-
 const struct tri_sizing_input *tri_sizer_input(const struct tri_sizer *sizer)
 {
     return sizer->input;
@@ -121,20 +111,19 @@ const struct tri_scratch_table *tri_sizer_scratch(const struct tri_sizer *sizer,
                                                   const struct tri_module_spec *node)
 {
     const struct tri_sizing_input *input = sizer->input;
-    for (int i = 0; i < input->num_scratch; i++)
-        if (strcmp(input->scratch[i].implementation, node->implementation) == 0)
-            return input->scratch[i].table;
     const struct tri_model_spec *spec = sizer->spec;
-    if (input->num_scratch > 0 && tri_extension_find(spec->extensions, spec->num_extensions, node))
-        return input->scratch[0].table; /* as the builder hands it the first table of kernels */
+    const char *kernels = tri_implementation_kernels(spec->extensions, spec->num_extensions, node);
+    for (int i = 0; i < input->num_scratch; i++)
+        if (strcmp(input->scratch[i].implementation, kernels) == 0)
+            return input->scratch[i].table;
     if (input->num_scratch == 0)
         return &no_scratch;
     struct tri_sizer *noted = (struct tri_sizer *)sizer;
     if (noted->status == TRI_OK)
         noted->status =
             tri_error_set(noted->err, TRI_UNSUPPORTED,
-                          "no kernels stand behind implementation '%s' of '%s' on this device",
-                          node->implementation, sizer->path[sizer->module]);
+                          "'%s' asks for the operations of '%s', which no backend stands behind",
+                          sizer->path[sizer->module], kernels);
     return &no_scratch;
 }
 
@@ -297,10 +286,8 @@ static void sizer_visit(struct tri_sizer *sizer, const struct tri_module_spec *n
     sizer->module_flops[sizer->module] = 0;
     sizer->has_children = false;
     const struct tri_model_spec *spec = sizer->spec;
-    const struct tri_extension *extension =
-        tri_extension_find(spec->extensions, spec->num_extensions, node);
     const struct tri_module_row *row =
-        extension ? extension->module_row : tri_module_row_find(node->module);
+        tri_implementation_row(spec->extensions, spec->num_extensions, node);
     if (row)
         row->describe(sizer, node);
     else if (sizer->status == TRI_OK)

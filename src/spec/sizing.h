@@ -143,18 +143,27 @@ tri_status tri_size_unit(const struct tri_model_spec *spec, int unit,
 struct tri_sizer;
 struct tri_settings;
 
-/* A registry row: how module name describes itself. node's children are described by it through
+/* A registry row: how a module describes itself. node's children are described by it through
    tri_sizer_child(), in the order in which forward runs them. */
 struct tri_module_row {
-    const char *name;
+    const char *name;           /* of the module */
+    const char *implementation; /* that it is of; NULL: of every one that has no row of its own */
+    const char
+        *kernels; /* the implementation whose operations it takes; NULL: its own, or "plain" where
+                            there are none of its name */
     void (*describe)(struct tri_sizer *sizer, const struct tri_module_spec *node);
-    /* Notes what node's parameters say (spec/settings.h); not of a row from outside. */
+    /* Notes what node's parameters say (spec/settings.h). NULL: as the module's default row does; so it is of
+       every row from outside. */
     void (*settings)(const struct tri_module_spec *node, struct tri_settings *settings);
 };
-const struct tri_module_row *tri_module_row_find(const char *name);
+/* The row of module name for implementation, or else its default one; NULL: there is none. implementation
+   NULL: the default one. */
+const struct tri_module_row *tri_module_row_find(const char *name, const char *implementation);
+/* Row number i of the registry; NULL behind the last. */
+const struct tri_module_row *tri_module_row_get(int i);
 
 const struct tri_sizing_input *tri_sizer_input(const struct tri_sizer *sizer);
-/* The scratch table of node's implementation; never NULL. */
+/* The scratch table of the operations that node takes; never NULL. */
 const struct tri_scratch_table *tri_sizer_scratch(const struct tri_sizer *sizer,
                                                   const struct tri_module_spec *node);
 /* Notes a row of the module being described; 0 bytes are legal. */

@@ -37,5 +37,6 @@ static void split_rmsnorm_settings(const struct tri_module_spec *node,
     tri_settings_norm(settings, node->params);
 }
 
-const struct tri_module_row tri_spec_split_rmsnorm = {"split_rmsnorm", split_rmsnorm_describe,
-                                                      split_rmsnorm_settings};
+const struct tri_module_row tri_spec_split_rmsnorm = {.name = "split_rmsnorm",
+                                                      .describe = split_rmsnorm_describe,
+                                                      .settings = split_rmsnorm_settings};

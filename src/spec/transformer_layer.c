@@ -33,5 +33,6 @@ static void transformer_layer_settings(const struct tri_module_spec *node,
     tri_settings_number(settings, "size", (double)params->hidden_size);
 }
 
-const struct tri_module_row tri_spec_transformer_layer = {
-    "transformer_layer", transformer_layer_describe, transformer_layer_settings};
+const struct tri_module_row tri_spec_transformer_layer = {.name = "transformer_layer",
+                                                          .describe = transformer_layer_describe,
+                                                          .settings = transformer_layer_settings};

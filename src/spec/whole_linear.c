@@ -52,5 +52,5 @@ static void whole_linear_settings(const struct tri_module_spec *node, struct tri
     tri_settings_linear(settings, params->in, params->out, params->bias, &params->init);
 }
 
-const struct tri_module_row tri_spec_whole_linear = {"whole_linear", whole_linear_describe,
-                                                     whole_linear_settings};
+const struct tri_module_row tri_spec_whole_linear = {
+    .name = "whole_linear", .describe = whole_linear_describe, .settings = whole_linear_settings};
