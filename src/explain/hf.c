@@ -53,14 +53,15 @@ static const char *problem_of(struct verdict *verdict, const char *key)
     return found;
 }
 
-static bool is_noted_unknown(const struct verdict *verdict, const char *key)
+/* What the reader notes about key, or NULL. */
+static const char *note_of(const struct verdict *verdict, const char *key)
 {
     for (int i = 0; i < tri_error_note_count(verdict->record); i++) {
         const char *message = tri_error_note_message(verdict->record, i);
-        if (names_key(message, key) && strstr(message, "is not a key"))
-            return true;
+        if (names_key(message, key))
+            return without_path(verdict, message);
     }
-    return false;
+    return NULL;
 }
 
 /* One level of the shape: its rows and where their values are. */
@@ -79,7 +80,38 @@ static void list_levels(const struct verdict *verdict, struct level *levels)
     levels[3] = (struct level){&tri_config_json_options, config};
 }
 
-/* "num_layers: 32" for every option that the key stands for. */
+/* The option that a row of the family's table sets, NULL: none. */
+static const char *option_of(const struct tri_hf_key *key)
+{
+    switch (key->kind) {
+    case TRI_HF_WINDOW:
+    case TRI_HF_WINDOW_SWITCH:
+        return "window_size";
+    case TRI_HF_WINDOW_FIRST:
+    case TRI_HF_WINDOW_EVERY:
+    case TRI_HF_LAYER_TYPES:
+        return "window_attn_skip_freq";
+    case TRI_HF_ROPE_EVERY:
+        return "no_rope_freq";
+    case TRI_HF_FIELD:
+    case TRI_HF_FIELD_OR_NULL:
+    case TRI_HF_ALIAS:
+    case TRI_HF_TWIN:
+    case TRI_HF_NOT:
+    case TRI_HF_ACTIVATION:
+    case TRI_HF_ROPE_THETA:
+    case TRI_HF_ROPE_LAYERS:
+    case TRI_HF_INVERSE_SQUARE:
+    case TRI_HF_TOKEN:
+    case TRI_HF_FIXED:
+    case TRI_HF_NULL:
+    case TRI_HF_NONE:
+        break;
+    }
+    return key->option;
+}
+
+/* "num_layers: 32" for every option that the key stands for; "" for one that sets none. */
 static const char *meaning(const struct verdict *verdict, const char *key)
 {
     tri_explanation *out = verdict->input->out;
@@ -88,7 +120,7 @@ static const char *meaning(const struct verdict *verdict, const char *key)
     const char *text = "";
     list_levels(verdict, levels);
     for (int i = 0; i < keys->num; i++) {
-        const char *option = keys->rows[i].option;
+        const char *option = option_of(&keys->rows[i]);
         if (strcmp(keys->rows[i].name, key) != 0 || !option)
             continue;
         char value[TRI_OPTION_LONG_TEXT] = "";
@@ -103,14 +135,15 @@ static const char *meaning(const struct verdict *verdict, const char *key)
     return text;
 }
 
-static bool has_key(const struct verdict *verdict, const char *key)
+/* The family's row of a key, or NULL. */
+static const struct tri_hf_key *find_key(const struct verdict *verdict, const char *key)
 {
     const struct tri_hf_keys *keys = &verdict->keys;
     for (int i = 0; i < keys->num; i++) {
         if (strcmp(keys->rows[i].name, key) == 0)
-            return true;
+            return &keys->rows[i];
     }
-    return false;
+    return NULL;
 }
 
 static const char *nearest_key(const struct verdict *verdict, const char *key)
@@ -128,36 +161,88 @@ static const char *nearest_key(const struct verdict *verdict, const char *key)
     return nearest;
 }
 
-static void explain_key(struct verdict *verdict, const char *key, const json_t *value)
+/* A key of the family's table. */
+static void explain_own(const struct verdict *verdict, const struct tri_hf_key *key,
+                        const json_t *value, struct tri_explain_field *field)
+{
+    field->becomes = meaning(verdict, key->name);
+    if (key->kind == TRI_HF_TOKEN && json_array_size(value) > 1) {
+        field->answer = TRI_DIFFERS;
+        field->why = "the option holds the first; generation ends at each, and the file keeps them";
+    } else if (key->kind == TRI_HF_FIXED) {
+        field->why = "what all models of the family have";
+    } else if (json_is_null(value) && !key->option) {
+        field->answer = TRI_NO_EFFECT;
+        field->becomes = "";
+        field->why = "says nothing";
+    }
+}
+
+static bool has_rope(const struct verdict *verdict)
+{
+    for (int i = 0; i < verdict->keys.num; i++) {
+        if (verdict->keys.rows[i].kind == TRI_HF_ROPE_THETA)
+            return true;
+    }
+    return false;
+}
+
+/* A key that is not in the family's table. */
+static void explain_other(const struct verdict *verdict, const char *key, const json_t *value,
+                          struct tri_explain_field *field)
+{
+    tri_explanation *out = verdict->input->out;
+    struct tri_hf_other other = tri_hf_other_key(key, value);
+    const char *nearest = nearest_key(verdict, key);
+    bool is_dtype = strcmp(key, "dtype") == 0 || strcmp(key, "torch_dtype") == 0;
+    bool is_rope = strcmp(key, "rope_scaling") == 0 || strcmp(key, "rope_parameters") == 0;
+    if (is_rope && has_rope(verdict)) {
+        field->why =
+            json_is_null(value) ? "positions are not scaled" : "settings of the rotary positions";
+    } else if (is_dtype && strcmp(field->value, "float32") != 0) {
+        field->answer = TRI_DIFFERS;
+        field->why = "files of this type are read; trine computes and saves in float32";
+    } else if (other.kind == TRI_HF_UNKNOWN) {
+        field->answer = TRI_DIFFERS;
+        field->why = tri_explain_format(out, "kept, not used: %s%s%s",
+                                        nearest ? "did you mean '" : "no key that is known here",
+                                        nearest ? nearest : "", nearest ? "'?" : "");
+    } else {
+        field->answer = TRI_NO_EFFECT;
+        field->why = other.kind == TRI_HF_HARMLESS
+                         ? tri_explain_format(out, "%s; kept", other.text)
+                         : tri_explain_format(out, "off; on, it is a matter of %s", other.text);
+    }
+}
+
+static void explain_key(struct verdict *verdict, const char *name, const json_t *value)
 {
     tri_explanation *out = verdict->input->out;
     char *dumped = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(15));
+    const struct tri_hf_key *key = find_key(verdict, name);
+    enum tri_section section = tri_hf_section_of(name);
     struct tri_explain_field *field =
-        tri_explain_add(out, tri_hf_section_of(key), TRI_UNDERSTOOD, key,
+        tri_explain_add(out, key && section == TRI_SECTION_OTHER ? TRI_SECTION_SHAPE : section,
+                        TRI_UNDERSTOOD, name,
                         json_is_string(value) ? json_string_value(value)
                         : dumped              ? dumped
                                               : "");
     free(dumped);
-    bool is_rope = strcmp(key, "rope_scaling") == 0 || strcmp(key, "rope_parameters") == 0;
-    const char *problem = problem_of(verdict, key);
+    const char *problem = problem_of(verdict, name);
+    bool is_unknown = !key && tri_hf_other_key(name, value).kind == TRI_HF_UNKNOWN;
+    const char *note = is_unknown ? NULL : note_of(verdict, name);
     if (problem) {
         field->answer = TRI_REFUSED;
         field->why = problem;
-    } else if (strcmp(key, "model_type") == 0) {
+    } else if (strcmp(name, "model_type") == 0) {
         field->becomes = tri_explain_format(out, "family: %s", verdict->family->name);
-    } else if (has_key(verdict, key)) {
-        field->becomes = meaning(verdict, key);
-    } else if (is_noted_unknown(verdict, key)) {
-        const char *nearest = nearest_key(verdict, key);
-        field->answer = TRI_UNKNOWN;
-        field->why = nearest
-                         ? tri_explain_format(out, "kept, not used; did you mean '%s'?", nearest)
-                         : "kept, not used: no key of its family, nor one that is harmless";
-    } else if (is_rope && !json_is_null(value)) {
-        field->why = "settings of the rotary positions";
+    } else if (note) {
+        field->answer = TRI_DIFFERS;
+        field->why = note;
+    } else if (key) {
+        explain_own(verdict, key, value, field);
     } else {
-        field->answer = TRI_NO_EFFECT;
-        field->why = "off here, or no question of the shape; kept when the model is saved";
+        explain_other(verdict, name, value, field);
     }
 }
 

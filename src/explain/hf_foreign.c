@@ -2,6 +2,8 @@
 /* A config.json of a family that trine does not read: why, and which of its keys are no question of the shape. */
 #include "explain/hf.h"
 
+#include "shape/hf_config.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,16 +30,17 @@ enum tri_section tri_hf_section_of(const char *key)
         {"attn_implementation", TRI_SECTION_SPEC},
         {"_attn_implementation", TRI_SECTION_SPEC},
         {"_attn_implementation_autoset", TRI_SECTION_SPEC},
-        {"use_cache", TRI_SECTION_OTHER},
-        {"output_attentions", TRI_SECTION_OTHER},
-        {"output_hidden_states", TRI_SECTION_OTHER},
-        {"return_dict", TRI_SECTION_OTHER},
-        {"task_specific_params", TRI_SECTION_OTHER},
+        {"model_type", TRI_SECTION_SHAPE},
+        {"embd_pdrop", TRI_SECTION_SHAPE},
+        {"max_window_layers", TRI_SECTION_SHAPE},
+        {"original_max_position_embeddings", TRI_SECTION_SHAPE},
     };
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
         if (strcmp(key, keys[i].key) == 0)
             return keys[i].section;
     }
+    if (tri_hf_other_key(key, NULL).kind == TRI_HF_HARMLESS)
+        return TRI_SECTION_OTHER;
     return TRI_SECTION_SHAPE;
 }
 

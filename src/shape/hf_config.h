@@ -11,6 +11,8 @@
 
 #include "shape/config.h"
 
+struct json_t;
+
 enum tri_hf_key_kind {
     TRI_HF_FIELD, /* the value of a shape option: number or boolean */
     TRI_HF_FIELD_OR_NULL, /* the same; null leaves the option unset, and is written when it is the default and
@@ -26,7 +28,8 @@ enum tri_hf_key_kind {
     TRI_HF_WINDOW_EVERY,
     TRI_HF_LAYER_TYPES,
     TRI_HF_ROPE_LAYERS, /* list with 1 for each layer that turns by positions, 0 for others; null: every n-th
-                              does not, n from no_rope_layer_interval */
+                              does not, n from the next */
+    TRI_HF_ROPE_EVERY, /* "no_rope_layer_interval", 4 when absent; kept, never given to a new file */
     TRI_HF_INVERSE_SQUARE, /* softmax_scale is 1 / sqrt of it */
     TRI_HF_TOKEN,          /* token id, null, or a list of ids of which the first is meant */
     TRI_HF_FIXED,          /* must have the value of default_json */
@@ -66,6 +69,15 @@ struct tri_hf_keys {
     struct tri_hf_key rows[TRI_HF_MAX_KEYS];
 };
 void tri_hf_list_keys(const struct tri_hf_family *family, struct tri_hf_keys *keys);
+
+/* What a key outside a family's table is (shape/hf_others.c): OFF and CHANGES are of keys with which other models
+   compute something else. */
+enum tri_hf_other_kind { TRI_HF_HARMLESS, TRI_HF_OFF, TRI_HF_CHANGES, TRI_HF_UNKNOWN };
+struct tri_hf_other {
+    enum tri_hf_other_kind kind;
+    const char *text; /* HARMLESS: what it is for; OFF, CHANGES: whose models; "" */
+};
+struct tri_hf_other tri_hf_other_key(const char *name, const struct json_t *value);
 /* True when the family's config.json, or what all its models have, can give the shape option. */
 bool tri_hf_config_sets(const struct tri_hf_family *family, const char *option);
 

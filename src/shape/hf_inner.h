@@ -63,10 +63,6 @@ int tri_hf_window_write(const struct tri_hf_keys *keys, const struct tri_gpt_con
 tri_status tri_hf_check(const struct tri_hf_keys *keys, const struct tri_gpt_config *config,
                         const char *name, tri_error *err);
 
-enum tri_hf_other { TRI_HF_HARMLESS, TRI_HF_OFF, TRI_HF_CHANGES, TRI_HF_UNKNOWN };
-/* What a key outside the family's table is; CHANGES: it asks for another function. */
-enum tri_hf_other tri_hf_other_key(const char *name, const json_t *value);
-
 /* Same value; 1 and 1.0 are the same. */
 bool tri_hf_json_equal(const json_t *a, const json_t *b);
 /* value on one line, cut where it is long. */

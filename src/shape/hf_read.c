@@ -159,15 +159,15 @@ static void reader_rope_layers(struct reader *reader, const struct tri_hf_key *k
                                const json_t *value)
 {
     struct tri_option_list *list = &reader->config.transformer.attention.no_rope_freq;
-    const json_t *interval = json_object_get(reader->root, "no_rope_layer_interval");
+    const struct tri_hf_key *every_key = tri_hf_key_of_kind(&reader->keys, TRI_HF_ROPE_EVERY);
+    const json_t *interval = every_key ? json_object_get(reader->root, every_key->name) : NULL;
     int64_t every = interval ? json_integer_value(interval) : 4;
     int64_t num = reader->config.transformer.num_layers;
     bool is_list = json_is_array(value) && (int64_t)json_array_size(value) >= num;
     if (num < 1 || num > TRI_OPTION_MAX_ITEMS) /* the shape's check tells that */
         return;
     if (every < 1) {
-        const struct tri_hf_key every_key = {.name = "no_rope_layer_interval"};
-        reader_wrong_type(reader, &every_key, interval, "a whole number above 0");
+        reader_wrong_type(reader, every_key, interval, "a whole number above 0");
         return;
     }
     if (value && !json_is_null(value) && !is_list) {
@@ -215,6 +215,7 @@ static void reader_value(struct reader *reader, const struct tri_hf_key *key, co
     case TRI_HF_WINDOW_EVERY:
     case TRI_HF_LAYER_TYPES:
     case TRI_HF_ROPE_LAYERS:
+    case TRI_HF_ROPE_EVERY:
     case TRI_HF_NULL:
     case TRI_HF_NONE:
         break; /* at the end, when the number of layers is known */
@@ -315,15 +316,13 @@ static void reader_others(struct reader *reader)
         if (reader_knows(reader, key))
             continue;
         tri_hf_json_text(value, text, sizeof(text));
-        enum tri_hf_other other = tri_hf_other_key(key, value);
-        if (other == TRI_HF_CHANGES) {
+        struct tri_hf_other other = tri_hf_other_key(key, value);
+        if (other.kind == TRI_HF_CHANGES)
             PROBLEM(reader, TRI_UNSUPPORTED,
-                    "%s: '%s' %s changes what the model computes and is not in this build for "
-                    "family '%s'",
-                    reader->name, key, text, reader->family->model_type);
-            continue;
-        }
-        if (other == TRI_HF_UNKNOWN)
+                    "%s: '%s' %s changes what the model computes (a key of %s) and is not in this "
+                    "build for family '%s'",
+                    reader->name, key, text, other.text, reader->family->model_type);
+        if (other.kind == TRI_HF_UNKNOWN)
             tri_error_note(reader->err, "%s: '%s' is not a key of family '%s'; kept, not used",
                            reader->name, key, reader->family->model_type);
     }

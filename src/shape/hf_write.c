@@ -151,8 +151,9 @@ static json_t *write_key(const struct tri_hf_key *key, const struct tri_gpt_conf
     case TRI_HF_WINDOW_FIRST:
     case TRI_HF_WINDOW_EVERY:
     case TRI_HF_LAYER_TYPES:
+    case TRI_HF_ROPE_EVERY:
     case TRI_HF_NONE:
-        break; /* in hf_rope_write.c and hf_window.c */
+        break; /* in hf_rope_write.c and hf_window.c, or not at all */
     }
     return NULL;
 }
@@ -160,7 +161,8 @@ static json_t *write_key(const struct tri_hf_key *key, const struct tri_gpt_conf
 /* True for keys that write_keys() sets itself. */
 static bool is_own(const struct tri_hf_key *key)
 {
-    return !tri_hf_is_rope_key(key) && !tri_hf_is_window_key(key->kind);
+    return !tri_hf_is_rope_key(key) && !tri_hf_is_window_key(key->kind) &&
+           key->kind != TRI_HF_ROPE_EVERY;
 }
 
 /* Sets the keys of root that do not say what config says; was is what root says, NULL: nothing yet. */

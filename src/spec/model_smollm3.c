@@ -11,6 +11,7 @@ static const struct tri_hf_key keys[] = {
     {"num_key_value_heads", TRI_HF_FIELD_OR_NULL, "num_query_groups", "4"},
     {"rope_theta", TRI_HF_ROPE_THETA, "rotary_base", "2000000.0"},
     {"no_rope_layers", TRI_HF_ROPE_LAYERS, "no_rope_freq", "null"},
+    {"no_rope_layer_interval", TRI_HF_ROPE_EVERY, NULL, "null"},
     {"use_sliding_window", TRI_HF_WINDOW_SWITCH, NULL, "false"},
     {"sliding_window", TRI_HF_WINDOW, NULL, "null"},
     {"layer_types", TRI_HF_LAYER_TYPES, NULL, "null"},
