@@ -64,6 +64,30 @@ static void test_good_flags(void **state)
     toy_fini(&toy);
 }
 
+/* Maps of the file and of each flag are laid over one another, key by key, the later one at the end. */
+static void test_maps_are_merged(void **state)
+{
+    (void)state;
+    struct toy toy;
+    toy_init(&toy);
+    assert_int_equal(toy_read(&toy, "train: {override: {a: 1, a.b: 2, c: 3}}\n"), TRI_OK);
+    READ(&toy, "--override", "d=4");
+    assert_string_equal(toy.train.override, "a=1\na.b=2\nc=3\nd=4");
+    READ(&toy, "--override", "a=5", "--override", "d=6", "a=7=8", "--override={c: 9}");
+    assert_string_equal(toy.train.override, "a.b=2\nd=6\na=7=8\nc=9");
+    READ(&toy, "--override", "c=9");
+    assert_string_equal(toy.train.override, "a.b=2\nd=6\na=7=8\nc=9");
+    READ(&toy, "--override", "none", "--override", "e=1");
+    assert_string_equal(toy.train.override, "e=1");
+    READ(&toy, "--override=e=2");
+    assert_string_equal(toy.train.override, "e=2");
+    for (size_t i = strlen("e=2"); i < sizeof(toy.train.override); i++)
+        assert_int_equal(toy.train.override[i], 0); /* structs are compared as bytes */
+    READ(&toy, "--data-path", "x", "y", "--data-path", "z");
+    assert_string_equal(toy.train.data_path, "z"); /* a list is not */
+    toy_fini(&toy);
+}
+
 static void test_all_problems(void **state)
 {
     (void)state;
@@ -117,8 +141,8 @@ static void test_long_flag(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_good_flags),
-                                       cmocka_unit_test(test_all_problems),
-                                       cmocka_unit_test(test_long_flag)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_good_flags), cmocka_unit_test(test_maps_are_merged),
+        cmocka_unit_test(test_all_problems), cmocka_unit_test(test_long_flag)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

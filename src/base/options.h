@@ -108,7 +108,7 @@ struct tri_option_megatron {
 /* Reads the run file 'path' into the bindings. Every problem is added to err with file, line and
    column: unknown section or key (with the nearest known name, and the right section when the
    key lives elsewhere), a value of the wrong type or outside its range, a key given twice. A key
-   that is itself a map (as spec.override) fills a MAP row. A key of no table that megatron_why (may
+   that is itself a map (as spec.override) adds to a MAP row. A key of no table that megatron_why (may
    be NULL) knows gets "known to Megatron-LM, not to trine", and why. Local. */
 tri_status tri_option_read_file(const char *path, struct tri_option_binding *bindings,
                                 int num_bindings, const struct tri_option_megatron *megatron,
@@ -119,7 +119,8 @@ tri_status tri_option_read_text(const char *text, size_t bytes, const char *name
                                 const struct tri_option_megatron *megatron, tri_error *err);
 
 /* Reads flags: "--num-layers 3", "--num-layers=3", "--no-x", "--x" for booleans; lists take all
-   words up to the next flag; "--" ends options. Words that are no option are returned in order
+   words up to the next flag; what is given for a list replaces it, for a map it is added key by
+   key; "--" ends options. Words that are no option are returned in order
    in positional (the caller gives room for argc pointers). All problems are added to err. A flag of
    no table that megatron (may be NULL) knows gets "known to Megatron-LM, not to trine", and
    why. */
@@ -127,7 +128,8 @@ tri_status tri_option_read_flags(int argc, char **argv, struct tri_option_bindin
                                  int num_bindings, const struct tri_option_megatron *megatron,
                                  const char **positional, int *num_positional, tri_error *err);
 
-/* Sets one row from text, with the checks of its row; where says "file:line:column" or "--flag". */
+/* Sets one row from text, with the checks of its row; adds the keys to a map, where "none" takes all
+   away; where says "file:line:column" or "--flag". */
 tri_status tri_option_set(const struct tri_option *row, void *config, const char *text,
                           const char *where, tri_error *err);
 /* Writes the value of row as a user would write it ("none" when unset) into buffer. */

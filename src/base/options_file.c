@@ -130,20 +130,20 @@ static void reader_set(struct file_reader *reader, const struct tri_option *row,
         reader_where(reader, node, where);
         bool is_quoted = node->data.scalar.style != YAML_PLAIN_SCALAR_STYLE;
         if (is_list && is_quoted) {
-            tri_option_unset(row, config);
+            tri_option_begin(row, config);
             reader_append(reader, row, config, NULL, node);
         } else {
             reader_note_status(reader, tri_option_set(row, config, text, where, reader->err));
         }
     } else if (node->type == YAML_SEQUENCE_NODE && is_list) {
-        tri_option_unset(row, config);
+        tri_option_begin(row, config);
         bool has_room = true;
         for (yaml_node_item_t *item = node->data.sequence.items.start;
              item < node->data.sequence.items.top && has_room; item++)
             has_room = reader_append(reader, row, config, NULL,
                                      yaml_document_get_node(reader->document, *item));
     } else if (node->type == YAML_MAPPING_NODE && row->type == TRI_OPTION_MAP) {
-        tri_option_unset(row, config);
+        tri_option_begin(row, config);
         bool has_room = true;
         for (yaml_node_pair_t *pair = node->data.mapping.pairs.start;
              pair < node->data.mapping.pairs.top && has_room; pair++)

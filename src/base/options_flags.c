@@ -96,7 +96,7 @@ static void flags_set_list(struct flag_reader *reader, const struct tri_option_f
     if (num == 0)
         flags_note_status(
             reader, tri_error_add(reader->err, TRI_INVALID, "'%s' needs a value", word->where));
-    tri_option_unset(found->row, config);
+    tri_option_begin(found->row, config);
     tri_status status = TRI_OK;
     for (int i = 0; i < num && status != TRI_UNSUPPORTED; i++) { /* not once the list is full */
         status = tri_option_append(found->row, config, NULL, reader->argv[first + i], word->where,

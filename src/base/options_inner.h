@@ -25,8 +25,11 @@ size_t tri_option_text_room(const struct tri_option *row);
 void tri_option_unset(const struct tri_option *row, void *config);
 void tri_option_set_default(const struct tri_option *row, void *config);
 bool tri_option_is_unset(const struct tri_option *row, const void *config);
-/* Appends one item to a list field. key is NULL unless the item was written as "key: value". TRI_UNSUPPORTED:
-   the list is full, and further items would only say so again. */
+/* Makes a list field ready for the items of one place: a list begins anew, a map keeps what it has. */
+void tri_option_begin(const struct tri_option *row, void *config);
+/* Appends one item to a list field; in a map it takes the place of what its key had, at the end. key is NULL
+   unless the item was written as "key: value". TRI_UNSUPPORTED: the list is full, and further items would only
+   say so again. */
 tri_status tri_option_append(const struct tri_option *row, void *config, const char *key,
                              const char *item, const char *where, tri_error *err);
 /* Sets a list field from YAML flow text: [a, b] or {a: b}. */

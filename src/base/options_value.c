@@ -241,6 +241,30 @@ static tri_status option_append_int(const struct tri_option *row, const char *it
     return TRI_OK;
 }
 
+/* Takes the item of a key out of a map. */
+static void option_drop_key(char *field, const char *key, size_t length)
+{
+    for (char *item = field, *after; *item; item = after) {
+        size_t bytes = strcspn(item, "\n");
+        after = item + bytes + (item[bytes] == '\n');
+        if (strncmp(item, key, length) != 0 || item[length] != '=')
+            continue;
+        bool is_last = *after == '\0', is_only = item == field;
+        size_t rest = strlen(after);
+        memmove(item, after, rest);
+        memset(item + rest, 0, (size_t)(after - item));
+        if (is_last && !is_only)
+            item[-1] = '\0'; /* the line break before it */
+        return;
+    }
+}
+
+void tri_option_begin(const struct tri_option *row, void *config)
+{
+    if (row->type != TRI_OPTION_MAP)
+        tri_option_unset(row, config);
+}
+
 tri_status tri_option_append(const struct tri_option *row, void *config, const char *key,
                              const char *item, const char *where, tri_error *err)
 {
@@ -251,6 +275,9 @@ tri_status tri_option_append(const struct tri_option *row, void *config, const c
     if (row->type == TRI_OPTION_MAP && !key && !strchr(item, '='))
         return tri_error_add(err, TRI_INVALID, "%s has the item '%s'; use KEY=VALUE", subject,
                              item);
+    if (row->type == TRI_OPTION_MAP)
+        option_drop_key(tri_option_field(row, config), key ? key : item,
+                        key ? strlen(key) : strcspn(item, "="));
     return option_append_text(key, item, subject, tri_option_field(row, config), err);
 }
 
@@ -263,9 +290,11 @@ static tri_status option_set_list(const struct tri_option *row, void *config, co
                                    (text[0] == '{' && text[length - 1] == '}'));
     if (is_flow)
         return tri_option_set_flow(row, config, text, where, err);
-    tri_option_unset(row, config);
-    if (is_none(text))
+    if (is_none(text)) {
+        tri_option_unset(row, config);
         return TRI_OK;
+    }
+    tri_option_begin(row, config);
     const char *separators = row->type == TRI_OPTION_INTS ? ", \t\n" : "\n";
     tri_status status = TRI_OK;
     char *item = strdup(text), *rest = item;
