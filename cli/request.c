@@ -3,7 +3,6 @@
 #include "cli/request.h"
 
 #include "cli/report.h"
-#include "data/corpus.h"
 #include "optim/lr_schedule.h"
 #include "spec/model_spec.h"
 #include "train/feed.h"
@@ -42,8 +41,8 @@ static void check_data(const struct tri_run_config *config, tri_error *err)
 {
     if (!tri_feed_has(config, TRI_DATA_TRAIN))
         tri_error_add(err, TRI_INVALID, "no training data; set data_path or train_data_path");
-    else /* the tokenizer may still tell the end of a document */
-        tri_corpus_check(&config->data, config->data.tokenizer[0] ? 0 : -1, err);
+    else
+        tri_feed_check(config, err);
 }
 
 /* Teams that share cores run, but slowly. */
@@ -61,9 +60,13 @@ static void warn_of_cores(const struct tri_run_config *config)
 
 void tri_cli_check_rest(const struct tri_run_config *config, tri_error *err)
 {
-    if (tri_train_only_saves(&config->train) ||
-        (config->train.train_iters != TRI_UNSET && !isnan(config->optim.lr)))
-        check_schedule(config, err);
+    /* What only a run needs may be missing: the rest is judged beside the largest that it could be. */
+    struct tri_run_config run = *config;
+    if (run.train.train_iters == TRI_UNSET)
+        run.train.train_iters = INT32_MAX;
+    if (isnan(run.optim.lr))
+        run.optim.lr = (double)INFINITY;
+    check_schedule(&run, err);
     if (tri_feed_has(config, TRI_DATA_TRAIN))
         check_data(config, err);
 }

@@ -297,6 +297,11 @@ static void test_files(void **state)
     tri_error_destroy(&err);
 }
 
+static bool fits(const struct tri_hf_family *family, const struct tri_gpt_config *config)
+{
+    return tri_hf_config_misfits(family, config, NULL, 0) == 0;
+}
+
 static void test_what_a_family_can_hold(void **state)
 {
     (void)state;
@@ -308,19 +313,25 @@ static void test_what_a_family_can_hold(void **state)
     tri_gpt_config_resolve(&llama);
     const struct tri_hf_family *g = tri_family_find("gpt2")->config;
     const struct tri_hf_family *l = tri_family_find("llama")->config;
-    assert_true(tri_hf_config_fits(g, &gpt2) && !tri_hf_config_fits(l, &gpt2));
-    assert_true(tri_hf_config_fits(l, &llama) && !tri_hf_config_fits(g, &llama));
+    assert_true(fits(g, &gpt2) && !fits(l, &gpt2));
+    assert_true(fits(l, &llama) && !fits(g, &llama));
     gpt2.untie_embeddings_and_output_weights = true;
     gpt2.transformer.kv_channels = 8;
-    assert_true(tri_hf_config_fits(g, &gpt2));
+    assert_true(fits(g, &gpt2));
     llama.transformer.hidden_dropout = 0.1; /* of training only */
     llama.transformer.kv_channels = 10;
-    assert_true(tri_hf_config_fits(l, &llama));
+    assert_true(fits(l, &llama));
     llama.transformer.add_qkv_bias = true;
     assert_int_equal(tri_hf_config_write(l, &llama, "float32", NULL, err, &text), TRI_UNSUPPORTED);
     assert_true(
         error_says(err, "family 'llama' cannot hold 'add_qkv_bias' true; its models have false"));
     assert_null(text);
+    char names[64];
+    llama.transformer.attention.qk_layernorm = true;
+    assert_int_equal(tri_hf_config_misfits(l, &llama, names, sizeof names), 2);
+    assert_string_equal(names, "'add_qkv_bias', 'qk_layernorm'");
+    assert_int_equal(tri_hf_config_misfits(l, &llama, names, 8), 2); /* cut */
+    assert_string_equal(names, "'add_qk");
     tri_error_destroy(&err);
 }
 

@@ -11,7 +11,7 @@
 #include "placement/plan.h"
 #include "tensor/storage.h"
 
-enum { TRI_MAX_SHARED_HEADS = 8 };
+enum { TRI_MAX_SHARED_HEADS = 32 };
 
 struct tri_context {
     tri_error *err;

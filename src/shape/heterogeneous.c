@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "shape/check.h"
+#include "shape/hf_inner.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -205,6 +206,37 @@ static tri_status blocks_check(const struct blocks *blocks, const json_t *list)
     return TRI_OK;
 }
 
+/* Such a file is a whole config.json: what it says of the model besides its blocks must be what the shape says. */
+static void blocks_compare(const struct blocks *blocks, const json_t *root)
+{
+    const struct tri_transformer_config *t = blocks->config;
+    int64_t heads = t->num_attention_heads;
+    int64_t groups = t->num_query_groups == TRI_UNSET ? heads : t->num_query_groups;
+    int64_t width = t->kv_channels == TRI_UNSET ? t->hidden_size / heads : t->kv_channels;
+    const struct {
+        const char *key, *option;
+        int64_t own;
+    } numbers[] = {
+        {"hidden_size", "hidden_size", t->hidden_size},
+        {"num_hidden_layers", "num_layers", t->num_layers},
+        {"num_attention_heads", "num_attention_heads", heads},
+        {"num_key_value_heads", "num_query_groups", groups},
+        {"head_dim", "kv_channels", width},
+        {"intermediate_size", "ffn_hidden_size", tri_ffn_size(t)},
+    };
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        const json_t *value = json_object_get(root, numbers[i].key);
+        if (!value || json_is_null(value) ||
+            (json_is_integer(value) && json_integer_value(value) == numbers[i].own))
+            continue;
+        char text[64];
+        tri_hf_json_text(value, text, sizeof(text));
+        tri_error_add(blocks->err, blocks->fault,
+                      "%s: '%s' is %s, but '%s' of the shape is %" PRId64 "; use the same number",
+                      blocks->place, numbers[i].key, text, numbers[i].option, numbers[i].own);
+    }
+}
+
 /* text is the JSON. */
 static tri_status blocks_read(struct blocks *blocks, const char *text, size_t bytes)
 {
@@ -222,6 +254,7 @@ static tri_status blocks_read(struct blocks *blocks, const char *text, size_t by
     if (status == TRI_OK) {
         blocks_fill(blocks, list);
         blocks->config->num_layers = blocks->config->layer_ffn_sizes.num;
+        blocks_compare(blocks, root);
         status = tri_error_count(err) > problems ? blocks->fault : TRI_OK;
     }
     json_decref(root);

@@ -103,5 +103,7 @@ tri_status tri_hf_config_write(const struct tri_hf_family *family,
                                const struct tri_gpt_config *config, const char *dtype,
                                const char *original, tri_error *err, char **text);
 
-/* True when the family can hold config's function. */
-bool tri_hf_config_fits(const struct tri_hf_family *family, const struct tri_gpt_config *config);
+/* How many options of config the family's config.json cannot say, 0: it holds config's function; -1: what it would
+   say is no model. text, which may be NULL, gets their names: "'window_size', 'qk_layernorm'". */
+int tri_hf_config_misfits(const struct tri_hf_family *family, const struct tri_gpt_config *config,
+                          char *text, size_t bytes);

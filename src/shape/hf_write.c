@@ -11,6 +11,7 @@
 #include "shape/options.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -242,11 +243,32 @@ static bool is_unused(const struct tri_gpt_config *config, const char *name)
            (!is_llama3 && is_listed(llama3_only, name)) || (!is_yarn && !is_llama3 && is_positions);
 }
 
-/* Compares the options of one table; returns the number of differences, added to err. */
-static int compare_table(const struct tri_option_table *table, const void *wanted, const void *got,
-                         const struct tri_gpt_config *config, const char *family, tri_error *err)
+/* What the family cannot say: added to err, and named in text. */
+struct misfits {
+    const char *family;
+    tri_error *err;
+    char *text; /* "'window_size', 'qk_layernorm'"; NULL: not wanted */
+    size_t bytes;
+    int num;
+};
+
+static void add_misfit(struct misfits *misfits, const char *option, const char *wanted,
+                       const char *got)
 {
-    int problems = 0;
+    size_t length = misfits->text ? strlen(misfits->text) : 0;
+    if (misfits->text)
+        snprintf(misfits->text + length, misfits->bytes - length, "%s'%s'",
+                 misfits->num ? ", " : "", option);
+    misfits->num++;
+    tri_error_add(misfits->err, TRI_UNSUPPORTED,
+                  "family '%s' cannot hold '%s' %s; its models have %s", misfits->family, option,
+                  wanted, got);
+}
+
+/* Compares the options of one table. */
+static void compare_table(const struct tri_option_table *table, const void *wanted, const void *got,
+                          const struct tri_gpt_config *config, struct misfits *misfits)
+{
     for (int i = 0; i < table->num_rows; i++) {
         const struct tri_option *row = &table->rows[i];
         char a[TRI_OPTION_TEXT], b[TRI_OPTION_TEXT];
@@ -254,34 +276,29 @@ static int compare_table(const struct tri_option_table *table, const void *wante
             continue;
         tri_option_format(row, wanted, a, sizeof(a));
         tri_option_format(row, got, b, sizeof(b));
-        if (strcmp(a, b) == 0)
-            continue;
-        problems++;
-        tri_error_add(err, TRI_UNSUPPORTED, "family '%s' cannot hold '%s' %s; its models have %s",
-                      family, row->name, a, b);
+        if (strcmp(a, b) != 0)
+            add_misfit(misfits, row->name, a, b);
     }
-    return problems;
 }
 
 /* Reads root back and compares it with config. */
 static tri_status write_compare(const struct tri_hf_family *family,
                                 const struct tri_gpt_config *config, const json_t *root,
-                                tri_error *err)
+                                struct misfits *misfits)
 {
     struct tri_gpt_config wanted = *config, got;
     tri_error *inner = tri_error_create(); /* notes about defaults are of no interest here */
     tri_status status = tri_hf_read_object(family, root, "config.json", inner, &got);
     if (status != TRI_OK)
-        tri_error_append(err, inner);
+        tri_error_append(misfits->err, inner);
     tri_error_destroy(&inner);
     TRI_TRY(status);
-    const char *name = family->model_type;
-    int problems = compare_table(&tri_gpt_options, &wanted, &got, config, name, err);
-    problems += compare_table(&tri_transformer_options, &wanted.transformer, &got.transformer,
-                              config, name, err);
-    problems += compare_table(&tri_attention_options, &wanted.transformer.attention,
-                              &got.transformer.attention, config, name, err);
-    return problems ? TRI_UNSUPPORTED : TRI_OK;
+    misfits->family = family->model_type;
+    compare_table(&tri_gpt_options, &wanted, &got, config, misfits);
+    compare_table(&tri_transformer_options, &wanted.transformer, &got.transformer, config, misfits);
+    compare_table(&tri_attention_options, &wanted.transformer.attention, &got.transformer.attention,
+                  config, misfits);
+    return misfits->num ? TRI_UNSUPPORTED : TRI_OK;
 }
 
 /* The shortest precision at which every real number reads back to itself. */
@@ -307,7 +324,8 @@ tri_status tri_hf_config_write(const struct tri_hf_family *family,
     json_t *root = write_object(family, config, dtype, original);
     if (!root)
         return tri_error_set(err, TRI_NOMEM, "out of memory while making config.json");
-    tri_status status = write_compare(family, config, root, err);
+    struct misfits misfits = {.err = err};
+    tri_status status = write_compare(family, config, root, &misfits);
     char *body = status == TRI_OK ? write_text(root) : NULL;
     json_decref(root);
     TRI_TRY(status);
@@ -322,10 +340,14 @@ tri_status tri_hf_config_write(const struct tri_hf_family *family,
     return TRI_OK;
 }
 
-bool tri_hf_config_fits(const struct tri_hf_family *family, const struct tri_gpt_config *config)
+int tri_hf_config_misfits(const struct tri_hf_family *family, const struct tri_gpt_config *config,
+                          char *text, size_t bytes)
 {
-    char *text = NULL;
-    bool fits = tri_hf_config_write(family, config, "float32", NULL, NULL, &text) == TRI_OK;
-    free(text);
-    return fits;
+    json_t *root = write_object(family, config, "float32", NULL);
+    struct misfits misfits = {.text = text, .bytes = bytes};
+    if (text)
+        text[0] = '\0';
+    tri_status status = root ? write_compare(family, config, root, &misfits) : TRI_NOMEM;
+    json_decref(root);
+    return status == TRI_OK || misfits.num > 0 ? misfits.num : -1;
 }

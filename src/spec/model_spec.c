@@ -24,7 +24,7 @@ static tri_status model_spec_family(struct tri_gpt_config *shape, tri_error *err
                              tri_family_list());
     }
     for (int i = 0; tri_family_get(i); i++)
-        if (tri_hf_config_fits(tri_family_get(i)->config, shape)) {
+        if (tri_hf_config_misfits(tri_family_get(i)->config, shape, NULL, 0) == 0) {
             snprintf(shape->family, sizeof(shape->family), "%s", tri_family_get(i)->name);
             return TRI_OK;
         }

@@ -45,6 +45,31 @@ int64_t tri_feed_samples(const struct tri_run_config *config, enum tri_data_part
     return passes * config->train.eval_iters * batch;
 }
 
+/* What the run asks of the split must have a share of it. */
+static void check_shares(const struct tri_run_config *config, tri_error *err)
+{
+    const char *text = config->data.split;
+    int64_t interval = config->train.eval_interval;
+    struct tri_data_split split;
+    if (!config->data.data_path[0] || tri_data_split_parse(text, &split, NULL) != TRI_OK)
+        return;
+    if (!split.present[TRI_DATA_TRAIN])
+        tri_error_add(err, TRI_INVALID, "'split' %s leaves nothing for training; give it a share",
+                      text);
+    if (interval != TRI_UNSET && !split.present[TRI_DATA_VALID])
+        tri_error_add(err, TRI_INVALID,
+                      "'split' %s leaves nothing for validation, which 'eval_interval' %lld asks "
+                      "for; give it a share, or leave 'eval_interval' out",
+                      text, (long long)interval);
+}
+
+void tri_feed_check(const struct tri_run_config *config, tri_error *err)
+{
+    /* the tokenizer may still tell the end of a document */
+    tri_corpus_check(&config->data, config->data.tokenizer[0] ? 0 : -1, err);
+    check_shares(config, err);
+}
+
 /* One microbatch's arrays in one block. */
 static bool make_view(struct tri_batch_view *view, int64_t rows, int64_t length, bool segments)
 {

@@ -16,6 +16,9 @@ int64_t tri_feed_samples(const struct tri_run_config *config, enum tri_data_part
 /* True when the options name data for part. */
 bool tri_feed_has(const struct tri_run_config *config, enum tri_data_part part);
 
+/* Adds what is wrong with the data section of a run, as far as its options show. */
+void tri_feed_check(const struct tri_run_config *config, tri_error *err);
+
 /* Opens part for num_samples samples. Fails where the data cannot give them. Local. */
 tri_status tri_feed_create(struct tri_session *session, enum tri_data_part part,
                            int64_t num_samples, tri_feed **feed);

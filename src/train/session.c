@@ -136,13 +136,30 @@ static tri_status make_spec(const struct tri_run_config *config, const struct tr
     return status;
 }
 
-/* A family that was asked for must be able to say what is to be saved: better now than at the first save. */
-static tri_status check_save(const struct tri_run_config *config,
-                             const struct tri_gpt_config *shape, tri_error *err)
+/* Without a family there are no files: better now than after the model is built. */
+static tri_status check_no_family(const struct tri_checkpoint_config *files,
+                                  const struct tri_gpt_config *shape, tri_error *err)
 {
-    if (!config->checkpoint.save[0] || !shape->family[0])
-        return TRI_OK; /* without a family saving is refused where the list of files is made */
+    const char *option = files->save[0] ? "save" : "load";
+    char nearest[2 * TRI_OPTION_TEXT];
+    if (!files->save[0] && !files->load[0])
+        return TRI_OK;
+    tri_family_nearest(shape, nearest, sizeof nearest);
+    return tri_error_add(err, TRI_INVALID,
+                         "'%s' '%s': no Hugging Face family can hold this shape; nearest are: %s; "
+                         "change that, or leave '%s' out",
+                         option, files->save[0] ? files->save : files->load, nearest, option);
+}
+
+/* The family must be able to say what is to be saved: better now than at the first save. */
+static tri_status check_files(const struct tri_checkpoint_config *files,
+                              const struct tri_gpt_config *shape, tri_error *err)
+{
     char *text = NULL;
+    if (!shape->family[0])
+        return check_no_family(files, shape, err);
+    if (!files->save[0])
+        return TRI_OK;
     tri_status status = tri_gpt_config_write_hf(shape, "float32", NULL, err, &text);
     free(text);
     return status;
@@ -168,11 +185,11 @@ tri_status tri_run_plan(struct tri_run_config *config, const struct tri_hooks *h
         check_placement(config, &request, err);
         return status;
     }
-    tri_status can_save = use == TRI_USE_FORWARD ? TRI_OK : check_save(config, &made->shape, err);
+    tri_status has_files = check_files(&config->checkpoint, &made->shape, err);
     status = tri_placement_plan(made, &config->placement, &request, err, placement);
-    if (status == TRI_OK && can_save != TRI_OK) {
+    if (status == TRI_OK && has_files != TRI_OK) {
         tri_placement_destroy(placement);
-        status = can_save;
+        status = has_files;
     }
     if (status != TRI_OK) {
         tri_model_spec_destroy(&made);
