@@ -86,6 +86,7 @@ static int bench_run(int argc, char **argv)
 
 const struct tri_command tri_cmd_bench = {
     .name = "bench",
+    .usage = "step|kernels [RUN.yaml]",
     .summary = "measure kernels or whole training steps",
     .run = bench_run,
 };

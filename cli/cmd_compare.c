@@ -75,6 +75,7 @@ static int compare_run(int argc, char **argv)
 
 const struct tri_command tri_cmd_compare = {
     .name = "compare",
+    .usage = "CASE",
     .summary = "hold trine against another framework's logits, losses and gradients",
     .run = compare_run,
 };

@@ -339,6 +339,7 @@ static int evaluate_run(int argc, char **argv)
 
 const struct tri_command tri_cmd_evaluate = {
     .name = "evaluate",
+    .usage = "[RUN.yaml] --load DIR | MODEL",
     .summary = "loss and perplexity of a model on data, log-probabilities of given tokens",
     .run = evaluate_run,
 };

@@ -290,6 +290,7 @@ static int generate_run(int argc, char **argv)
 
 const struct tri_command tri_cmd_generate = {
     .name = "generate",
+    .usage = "[RUN.yaml] --load DIR --prompt TEXT | MODEL --prompt TEXT",
     .summary = "continue a text",
     .run = generate_run,
 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* trine help OPTION...: an option's row in full, and who owns it. trine help options: the option page. */
+/* trine help WORD...: a command's help, or an option's row in full and who owns it; of a word that is both, the
+   command's. trine help options: the option page. */
 #include "cli/command.h"
 #include "cli/option_page.h"
 #include "cli/report.h"
@@ -78,7 +79,8 @@ static void plain_name(const char *word, char *name, size_t bytes)
         *c = *c == '-' ? '_' : *c;
 }
 
-static int help_option(const char *word)
+/* The option that word names, its table in *table; NULL: none. */
+static const struct tri_option *find_option(const char *word, const struct tri_option_table **table)
 {
     const struct tri_option_table *tables[TRI_RUN_MAX_BINDINGS + 1];
     int num = list_tables(tables);
@@ -86,12 +88,36 @@ static int help_option(const char *word)
     plain_name(word, name, sizeof name);
     for (int i = 0; i < num; i++) {
         const struct tri_option *row = tri_option_find(tables[i], name);
-        if (row) {
-            print_row(tables[i], row);
-            return TRI_EXIT_DONE;
-        }
+        *table = tables[i];
+        if (row)
+            return row;
     }
-    print_unknown(name, tables, num);
+    return NULL;
+}
+
+static int help_command(const struct tri_command *command)
+{
+    const struct tri_option_table *table;
+    char name[128], flag[] = "--help";
+    snprintf(name, sizeof name, "%s", command->name);
+    char *words[] = {name, flag, NULL};
+    int exit_code = command->run(2, words);
+    if (find_option(name, &table) || tri_megatron_why(name))
+        printf("\n'trine help --%s' says what the option of that name is.\n", name);
+    return exit_code;
+}
+
+static int help_option(const char *word)
+{
+    const struct tri_option_table *tables[TRI_RUN_MAX_BINDINGS + 1], *table;
+    const struct tri_option *row = find_option(word, &table);
+    if (row) {
+        print_row(table, row);
+        return TRI_EXIT_DONE;
+    }
+    char name[128];
+    plain_name(word, name, sizeof name);
+    print_unknown(name, tables, list_tables(tables));
     return TRI_EXIT_REQUEST;
 }
 
@@ -99,12 +125,15 @@ static int help_run(int argc, char **argv)
 {
     int exit_code = TRI_EXIT_DONE;
     for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "options") == 0) {
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+            printf("usage: trine help [COMMAND | OPTION | options ...]\n");
+        } else if (strcmp(argv[i], "options") == 0) {
             tri_cli_print_option_page(stdout);
         } else {
             if (i > 1)
                 printf("\n");
-            int found = help_option(argv[i]);
+            const struct tri_command *command = tri_command_find(argv[i]);
+            int found = command ? help_command(command) : help_option(argv[i]);
             exit_code = found == TRI_EXIT_DONE ? exit_code : found;
         }
     }
@@ -113,6 +142,6 @@ static int help_run(int argc, char **argv)
 
 const struct tri_command tri_cmd_help = {
     .name = "help",
-    .summary = "an option in full; 'help options' for all of them",
+    .summary = "a command or an option in full; 'help options' for all options",
     .run = help_run,
 };

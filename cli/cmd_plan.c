@@ -133,6 +133,7 @@ static int plan_run(int argc, char **argv)
 
 const struct tri_command tri_cmd_plan = {
     .name = "plan",
+    .usage = "RUN.yaml|MODEL",
     .summary = "who does and holds what, before anything is allocated",
     .run = plan_run,
 };

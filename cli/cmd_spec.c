@@ -86,6 +86,7 @@ static int spec_run(int argc, char **argv)
 
 const struct tri_command tri_cmd_spec = {
     .name = "spec",
+    .usage = "RUN.yaml|MODEL",
     .summary = "the module tree, with implementations and sizes",
     .run = spec_run,
 };

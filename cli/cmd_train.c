@@ -99,10 +99,26 @@ static void print_header(const struct tri_run_config *config)
     tri_error_destroy(&err);
 }
 
+/* A model in place of a run file may be meant in two ways. */
+static int refuse_model(const char *model)
+{
+    tri_error *err = tri_error_create();
+    tri_error_add(
+        err, TRI_INVALID,
+        "'%s' is a model, no run file; use --load %s to train it further, or --shape-from "
+        "%s to train a new one of its shape",
+        model, model, model);
+    int exit_code = tri_cli_refuse(err, "train");
+    tri_error_destroy(&err);
+    return exit_code;
+}
+
 static int train_run(int argc, char **argv)
 {
     struct tri_run_config config;
     int exit_code = tri_cli_read_run("train", argc, argv, NULL, &config);
+    if (exit_code < 0 && config.model[0])
+        exit_code = refuse_model(config.model);
     if (exit_code >= 0)
         return exit_code;
     exit_code = tri_cli_check_run("train", &config, TRI_NEEDS_DATA | TRI_NEEDS_SCHEDULE);
@@ -126,6 +142,7 @@ static int train_run(int argc, char **argv)
 
 const struct tri_command tri_cmd_train = {
     .name = "train",
+    .usage = "RUN.yaml",
     .summary = "pre-train or fine-tune a model",
     .run = train_run,
 };

@@ -13,12 +13,20 @@ static const struct tri_command *const commands[] = {
 };
 #define NUM_COMMANDS (sizeof commands / sizeof commands[0])
 
+const struct tri_command *tri_command_find(const char *name)
+{
+    for (size_t i = 0; i < NUM_COMMANDS; i++)
+        if (strcmp(name, commands[i]->name) == 0)
+            return commands[i];
+    return NULL;
+}
+
 static void print_usage(FILE *out)
 {
     fprintf(out, "usage: trine COMMAND [ARGUMENTS]\n\n");
     for (size_t i = 0; i < NUM_COMMANDS; i++)
         fprintf(out, "  %-12s %s\n", commands[i]->name, commands[i]->summary);
-    fprintf(out, "\n'trine COMMAND --help' says more. Exit codes: 0 done, 1 failed, 2 wrong "
+    fprintf(out, "\n'trine help COMMAND' says more. Exit codes: 0 done, 1 failed, 2 wrong "
                  "request, 3 stopped on "
                  "request after saving.\n");
 }
@@ -39,9 +47,9 @@ int main(int argc, char **argv)
         printf("trine %s\n", TRI_VERSION);
         return TRI_EXIT_DONE;
     }
-    for (size_t i = 0; i < NUM_COMMANDS; i++)
-        if (strcmp(argv[1], commands[i]->name) == 0)
-            return tri_cli_finish(commands[i]->run(argc - 1, argv + 1));
+    const struct tri_command *command = tri_command_find(argv[1]);
+    if (command)
+        return tri_cli_finish(command->run(argc - 1, argv + 1));
     fprintf(stderr, "error: unknown command '%s'; try 'trine --help'\n", argv[1]);
     return TRI_EXIT_REQUEST;
 }

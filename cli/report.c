@@ -3,7 +3,9 @@
 #include "cli/report.h"
 
 #include "checkpoint/checkpoint.h"
+#include "cli/command.h"
 #include "cli/request.h"
+#include "train/run_model.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -120,7 +122,12 @@ static void print_help(const char *command, const struct tri_option_binding *own
         tables[num++] = own->table;
     for (const struct tri_option_table *const *table = tri_run_tables(); *table; table++)
         tables[num++] = *table;
-    printf("usage: trine %s RUN.yaml [--option value ...]\n\n", command);
+    const char *usage = tri_command_find(command)->usage;
+    printf("usage: trine %s %s [--option value ...]\n\n", command, usage);
+    if (strstr(usage, "MODEL"))
+        printf("MODEL: a model's directory%s.\n\n", strstr(usage, "--load")
+                                                        ? ", instead of --load"
+                                                        : ", or a config.json, for its shape");
     tri_option_print_help(stdout, tables, num, short_form);
 }
 
@@ -175,10 +182,18 @@ int tri_cli_read_model_run(const char *command, int argc, char **argv,
     tri_error *err = tri_error_create();
     tri_arena *arena = tri_arena_create();
     const char *dir;
-    if (!config->checkpoint.load[0]) {
+    char *load = config->checkpoint.load;
+    if (load[0] && config->model[0])
+        tri_error_add(err, TRI_INVALID, "'%s' and --load '%s' both name a model; give one",
+                      config->model, load);
+    if (!load[0])
+        snprintf(load, sizeof config->checkpoint.load, "%s", config->model);
+    if (!load[0])
         tri_error_add(err, TRI_INVALID, "no model given; use --load DIR");
+    if (tri_error_count(err) > 0) {
         exit_code = tri_cli_refuse(err, command);
-    } else if (tri_checkpoint_resolve(config->checkpoint.load, arena, err, &dir) != TRI_OK) {
+    } else if (tri_checkpoint_resolve(load, arena, err, &dir) != TRI_OK ||
+               tri_run_check_loaded_shape(config, err) != TRI_OK) {
         tri_cli_print_record(err);
         exit_code = TRI_EXIT_FAILED;
     }

@@ -9,6 +9,7 @@
 #include "explain/megatron.h"
 #include "spec/model_spec.h"
 #include "train/communicator.h"
+#include "train/run_model.h"
 #include "train/session.h"
 
 #include <stdlib.h>
@@ -81,7 +82,8 @@ static tri_status read_words(tri_run *run, int argc, char **argv, const char **w
     tri_run_destroy(&trial);
     TRI_TRY(status);
     if (num_words > 0)
-        status = tri_run_read_file(run, words[0], err);
+        status = tri_run_is_model(words[0]) ? tri_run_take_model(words[0], &run->given, err)
+                                            : tri_run_read_file(run, words[0], err);
     if (num_words > 1)
         status = tri_error_add(err, TRI_INVALID, "'%s' is one word too many; give one run file",
                                words[1]);
@@ -128,6 +130,7 @@ tri_status tri_run_complete(tri_run *run, const struct tri_run_config **config, 
     int num = run_bind(run, &run->completed, bindings);
     TRI_TRY(tri_run_take_loaded_shape(&run->completed, err));
     TRI_TRY(tri_run_config_complete(bindings, num, &run->short_form, &run->completed, err));
+    TRI_TRY(tri_run_check_loaded_shape(&run->completed, err));
     *config = &run->completed;
     return TRI_OK;
 }

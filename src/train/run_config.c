@@ -8,6 +8,7 @@
 #include "shape/hf_config.h"
 #include "spec/family.h"
 #include "train/case.h"
+#include "train/run_model.h"
 #include "train/vocabulary.h"
 
 #include <stddef.h>
@@ -24,7 +25,8 @@ static const struct tri_option shape_from_rows[] = {
      .offset = offsetof(struct tri_run_config, shape_from),
      .help =
          "config.json, or a directory that has one, to take the shape from; or the case.json of "
-         "a Megatron-LM case; unset, in a run that gives no num_layers: the model that load names"},
+         "a Megatron-LM case; unset, in a run that leaves num_layers, hidden_size or "
+         "num_attention_heads open: the model that load names"},
 };
 static const struct tri_option_table shape_from_options = {
     .section = "shape",
@@ -169,7 +171,7 @@ static void overlay(const struct tri_option_binding *given, void *onto)
 }
 
 static tri_status read_sources(int argc, char **argv, struct tri_option_binding *bindings, int num,
-                               tri_error *err)
+                               struct tri_run_config *config, tri_error *err)
 {
     const char **words = calloc((size_t)argc + 1, sizeof *words);
     if (!words)
@@ -185,37 +187,13 @@ static tri_status read_sources(int argc, char **argv, struct tri_option_binding 
     }
     if (num_words > 1)
         tri_error_add(err, TRI_INVALID, "'%s' is one word too many; give one run file", words[1]);
-    if (num_words > 0)
+    if (num_words > 0 && tri_run_is_model(words[0]))
+        tri_run_take_model(words[0], config, err);
+    else if (num_words > 0)
         tri_option_read_file(words[0], bindings, num, &tri_megatron_options, err);
     tri_option_read_flags(argc, argv, bindings, num, &tri_megatron_options, words, &num_words, err);
     free(words);
     return tri_error_status(err);
-}
-
-/* Where load names the folder of the run itself, there may be nothing yet. */
-static bool loads_later(const struct tri_checkpoint_config *config)
-{
-    return strcmp(config->load, config->save) == 0 && access(config->load, F_OK) != 0;
-}
-
-tri_status tri_run_take_loaded_shape(struct tri_run_config *config, tri_error *err)
-{
-    const char *load = config->checkpoint.load, *dir = NULL;
-    if (!load[0] || config->shape_from[0] || config->shape.transformer.num_layers != TRI_UNSET ||
-        loads_later(&config->checkpoint))
-        return TRI_OK;
-    tri_error *faults = tri_error_create();
-    tri_arena *arena = tri_arena_create();
-    tri_status status = faults && arena
-                            ? tri_checkpoint_resolve(load, arena, faults, &dir)
-                            : tri_error_add(err, TRI_NOMEM, "out of memory for what '%s' is", load);
-    for (int i = 0; i < tri_error_count(faults); i++)
-        status = tri_error_add(err, TRI_IO, "%s", tri_error_message(faults, i));
-    if (status == TRI_OK)
-        snprintf(config->shape_from, sizeof config->shape_from, "%s", dir);
-    tri_arena_destroy(&arena);
-    tri_error_destroy(&faults);
-    return status;
 }
 
 tri_status tri_run_config_complete(const struct tri_option_binding *bindings, int num_bindings,
@@ -278,12 +256,14 @@ tri_status tri_run_config_read(int argc, char **argv, int num_processes,
         bindings[i].places = places[i];
     }
 
-    tri_status read = read_sources(argc, argv, bindings, num, err);
+    tri_status read = read_sources(argc, argv, bindings, num, config, err);
     struct tri_run_facts facts = find_facts(config, num_processes);
     bindings[num++] = (struct tri_option_binding){.table = &tri_run_fact_options, .config = &facts};
     tri_status completed = tri_run_take_loaded_shape(config, err);
     if (completed == TRI_OK)
         completed = tri_run_config_complete(bindings, num, &given, config, err);
+    if (completed == TRI_OK)
+        completed = tri_run_check_loaded_shape(config, err);
     if (completed == TRI_OK)
         completed = tri_run_check_vocabulary(config, err);
     return read == TRI_OK ? completed : TRI_INVALID;

@@ -27,7 +27,8 @@ struct tri_run_config {
     struct tri_data_config data;
     struct tri_checkpoint_config checkpoint;
     char shape_from
-        [TRI_OPTION_TEXT]; /* shape: PATH in the run file: a config.json or its directory */
+        [TRI_OPTION_TEXT];       /* shape: PATH in the run file: a config.json or its directory */
+    char model[TRI_OPTION_TEXT]; /* the model's directory that stood in place of the run file; "" */
 };
 
 /* The tables of a run in the order of the run file, NULL-ended. */
@@ -41,10 +42,6 @@ struct tri_run_facts {
     int64_t data_parallel_size;
 };
 extern const struct tri_option_table tri_run_fact_options;
-
-/* A run that loads a model and gives no shape has that model's: sets shape_from. Comes before
-   tri_run_config_complete(). TRI_IO: the directory is at fault. */
-tri_status tri_run_take_loaded_shape(struct tri_run_config *config, tri_error *err);
 
 /* What follows once all values are given: the shape of a config.json, with the given fields over
    it, the short forms, and the fields derived from others. bindings are those of tri_run_bind()
