@@ -70,6 +70,23 @@ static void the_registry_knows_every_module_of_the_spec(void **state)
     assert_null(tri_module_class_find("no such module", NULL));
 }
 
+/* Row and class of one line of the list are of the same module and implementation, and of no other line's. */
+static void every_row_has_its_class(void **state)
+{
+    (void)state;
+    for (int i = 0; tri_module_row_get(i) || tri_module_class_get(i); i++) {
+        const struct tri_module_row *row = tri_module_row_get(i);
+        const struct tri_module_class *class = tri_module_class_get(i);
+        assert_non_null(row);
+        assert_non_null(class);
+        assert_string_equal(row->name, class->name);
+        assert_string_equal(row->implementation ? row->implementation : "default",
+                            class->implementation ? class->implementation : "default");
+        assert_ptr_equal(tri_module_row_find(row->name, row->implementation), row);
+        assert_ptr_equal(tri_module_class_find(class->name, class->implementation), class);
+    }
+}
+
 static void every_module_gets_its_place_and_its_table(void **state)
 {
     (void)state;
@@ -197,6 +214,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_registry_knows_every_module_of_the_spec),
+        cmocka_unit_test(every_row_has_its_class),
         cmocka_unit_test(every_module_gets_its_place_and_its_table),
         cmocka_unit_test(an_extension_goes_before_the_registry),
         cmocka_unit_test(mismatches_are_named),
