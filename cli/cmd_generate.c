@@ -5,6 +5,7 @@
 #include "cli/request.h"
 #include "base/json.h"
 #include "data/tokenizer.h"
+#include "shape/attention.h"
 #include "train/resume.h"
 #include "train/session.h"
 #include "trine/generate.h"
@@ -175,6 +176,13 @@ static void print_reason(enum tri_stop_reason reason, int32_t last, int64_t num)
         fprintf(stderr, "stopped after %lld tokens: the limit asked for\n", (long long)num);
 }
 
+/* Positions that the model can work at: those it knows, any where dynamic scaling follows the text. */
+static int64_t positions_of(const struct tri_gpt_config *shape)
+{
+    bool follows = !isnan(shape->transformer.attention.rope_dynamic_factor);
+    return follows && tri_is_rotary(shape) ? INT32_MAX : shape->max_position_embeddings;
+}
+
 static tri_status generate(struct tri_session *session, struct request *request)
 {
     const struct options *options = request->options;
@@ -183,7 +191,7 @@ static tri_status generate(struct tri_session *session, struct request *request)
         .prompt = request->prompt.data,
         .num_prompt = request->prompt.num,
         .max_new_tokens = options->max_new_tokens,
-        .max_positions = session->config.shape.max_position_embeddings,
+        .max_positions = positions_of(&session->config.shape),
         .sampling = {.temperature = options->temperature,
                      .top_k = options->top_k,
                      .top_p = options->top_p,
@@ -207,7 +215,7 @@ static tri_status generate(struct tri_session *session, struct request *request)
 static tri_status body(void *arg, tri_world *world)
 {
     struct request *request = arg;
-    int64_t positions = request->config->shape.max_position_embeddings;
+    int64_t positions = positions_of(&request->config->shape);
     int64_t needed = request->prompt.num + request->options->max_new_tokens;
     struct tri_session_request make = {.config = request->config,
                                        .world = world,
@@ -272,7 +280,7 @@ static int generate_run(int argc, char **argv)
         config.train.micro_batch_size = 1;
         config.train.global_batch_size = 1;
         config.placement.sequence_parallel = false;
-        if (request.prompt.num > 0 && request.prompt.num <= config.shape.max_position_embeddings)
+        if (request.prompt.num > 0 && request.prompt.num <= positions_of(&config.shape))
             config.shape.seq_length = request.prompt.num;
         exit_code = tri_cli_check_run("generate", &config, 0);
         if (exit_code < 0)

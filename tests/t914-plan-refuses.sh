@@ -18,7 +18,7 @@ wait $!
 if [ "${1:-}" = train ] && [ $code = 2 ]; then
     "$REAL_TRINE" plan "${@:2}" >/dev/null 2>"$WORK/planned"
     planned=$?
-    grep -a '^error: ' "$WORK/said" | grep -av -e ': no training data; ' -e ': train_iters is not set; ' -e ': lr is not set; ' -e ' is a model, no run file; ' >"$WORK/wanted"
+    grep -a '^error: ' "$WORK/said" | grep -av -e ': no training data; ' -e "train_iters'* is not set; " -e ": '*lr'* is not set; " -e ' is a model, no run file; ' >"$WORK/wanted"
     [ -s "$WORK/wanted" ] && echo >>"$WORK/refusals"
     if grep -avxFf "$WORK/planned" "$WORK/wanted" >"$WORK/lacks" || { [ -s "$WORK/wanted" ] && [ $planned != 2 ]; }; then
         { echo "trine plan ${*:2}: exit $planned, does not say:"; cat "$WORK/lacks"; } >>"$WORK/differs"

@@ -17,6 +17,8 @@ struct tri_microbatch {
     const int32_t *positions; /* [b, s] */
     /* NULL, or [3, b, s]: time, height and width, which a model with mrope turns by instead */
     const int32_t *axis_positions;
+    /* Positions of the sequences, cached ones too, by which dynamic rotary scaling turns; 0: as many as are planned */
+    int64_t turn_length;
     const int32_t *segments;   /* [b, s] document number of each position, or NULL: one document */
     const int64_t *sample_ids; /* [b] consumed-sample index, for dropout masks */
     int64_t num_valid;         /* labels >= 0 */

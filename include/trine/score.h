@@ -13,6 +13,8 @@
  * micro_batch_size of 1 they depend on the sequence alone, and it costs its own length; with
  * more, each sequence costs seq_length, and its number modulo micro_batch_size and seq_length may
  * move the last bits. Every grid with tp is in the band of rounding.
+ * A model with dynamic rotary scaling turns each sequence by its own length, the positions that it takes; where the
+ * session has more of them than the model knows, each is run alone, whatever micro_batch_size says.
  * With pp above 1 a global batch of several microbatches keeps the stages busy.
  */
 #pragma once

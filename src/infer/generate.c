@@ -31,6 +31,7 @@ static tri_status give_microbatch(void *arg, int index, struct tri_microbatch *m
         .length = generation->num_tokens,
         .tokens = generation->tokens,
         .positions = generation->positions,
+        .turn_length = generation->cache.length + generation->num_tokens,
         .sample_ids = &generation->sample_id,
     };
     return TRI_OK;

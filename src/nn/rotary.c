@@ -1,25 +1,44 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rotary positions. The tables are made once, in the arithmetic of the reference: angle = position *
- * frequency rounded to fp32, then cosine and sine of that angle, times the attention factor (which backward
- * needs as well: turning back multiplies by it again).
+ * Rotary positions. The tables are made in the arithmetic of the reference: angle = position * frequency rounded to
+ * fp32, then cosine and sine of that angle, times the attention factor (which backward needs as well: turning back
+ * multiplies by it again). They are made once, but for dynamic scaling: its frequencies follow from the length of
+ * what is turned, so that the rows a microbatch needs are made again when that length changes. Keys in a cache stay as
+ * they were turned, as in transformers.
  */
 #include "nn/rotary.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-static void rotary_fill(const struct tri_rotary *rotary, const float *frequency, float *cosines,
-                        float *sines)
+/* Makes rows [first, end) for sequences of length positions. */
+static void rotary_fill(struct tri_rotary *rotary, struct tri_queue *queue, int64_t length,
+                        int64_t first, int64_t end)
 {
     int64_t half = rotary->rope.width / 2;
     float factor = (float)tri_rope_attention_factor(&rotary->rope);
-    for (int64_t position = 0; position < rotary->rows; position++)
+    const struct tri_device *device = queue->device;
+    float *cosines = device->map(queue, rotary->cos.base, rotary->cos.bytes, TRI_MAP_WRITE);
+    float *sines = device->map(queue, rotary->sin.base, rotary->sin.bytes, TRI_MAP_WRITE);
+    tri_rope_frequencies(&rotary->rope, length, rotary->frequency);
+    for (int64_t position = first; position < end; position++)
         for (int64_t i = 0; i < half; i++) {
-            double angle = (double)((float)position * frequency[i]);
+            double angle = (double)((float)position * rotary->frequency[i]);
             cosines[position * half + i] = (float)cos(angle) * factor;
             sines[position * half + i] = (float)sin(angle) * factor;
         }
+    device->unmap(queue, rotary->sin.base, sines);
+    device->unmap(queue, rotary->cos.base, cosines);
+    rotary->length = length;
+    rotary->first = first;
+    rotary->end = end;
+}
+
+/* Up to what the model knows, dynamic scaling changes nothing. */
+static int64_t rotary_length(const struct tri_rotary *rotary, int64_t length)
+{
+    int64_t known = rotary->rope.kind == TRI_ROPE_DYNAMIC ? rotary->rope.original_positions : 0;
+    return length > known ? length : known;
 }
 
 tri_status tri_rotary_init(struct tri_rotary *rotary, struct tri_build *build,
@@ -31,17 +50,16 @@ tri_status tri_rotary_init(struct tri_rotary *rotary, struct tri_build *build,
     TRI_TRY(tri_build_row(build, self, "cos", &rotary->cos));
     TRI_TRY(tri_build_row(build, self, "sin", &rotary->sin));
     rotary->rows = rotary->cos.dims[0];
-    float *frequency = malloc((size_t)rotary->rope.width / 2 * sizeof(float));
-    TRI_CHECK(frequency, build->err, TRI_NOMEM, "out of memory for rotary frequencies");
-    tri_rope_frequencies(&rotary->rope, rotary->rows, frequency);
-    const struct tri_device *device = build->queue->device;
-    float *cosines = device->map(build->queue, rotary->cos.base, rotary->cos.bytes, TRI_MAP_WRITE);
-    float *sines = device->map(build->queue, rotary->sin.base, rotary->sin.bytes, TRI_MAP_WRITE);
-    rotary_fill(rotary, frequency, cosines, sines);
-    device->unmap(build->queue, rotary->sin.base, sines);
-    device->unmap(build->queue, rotary->cos.base, cosines);
-    free(frequency);
+    rotary->frequency = malloc((size_t)rotary->rope.width / 2 * sizeof(float));
+    TRI_CHECK(rotary->frequency, build->err, TRI_NOMEM, "out of memory for rotary frequencies");
+    rotary_fill(rotary, build->queue, rotary_length(rotary, rotary->rows), 0, rotary->rows);
     return TRI_OK;
+}
+
+void tri_rotary_fini(struct tri_rotary *rotary)
+{
+    free(rotary->frequency);
+    rotary->frequency = NULL;
 }
 
 /* Positions [axis][b, s] that the module turns by: three kinds, or one. */
@@ -73,11 +91,31 @@ tri_status tri_rotary_check(const struct tri_rotary *rotary, const tri_module *s
     return TRI_OK;
 }
 
-void tri_rotary_turn(const struct tri_rotary *rotary, const tri_module *self,
-                     const struct tri_slot *slot, struct tri_tensor heads, bool inverse)
+/* Makes the rows of the microbatch's positions anew where its length asks for other ones. */
+static void rotary_follow(struct tri_rotary *rotary, const tri_module *self,
+                          const struct tri_microbatch *microbatch)
+{
+    int64_t asked = microbatch->turn_length > 0 ? microbatch->turn_length : rotary->rows;
+    int64_t length = rotary_length(rotary, asked), first = rotary->rows, end = 0;
+    if (rotary->rope.kind != TRI_ROPE_DYNAMIC)
+        return;
+    for (int axis = 0; axis < 3; axis++) {
+        const int32_t *positions = rotary_positions(rotary, microbatch, axis);
+        for (int64_t i = 0; i < microbatch->rows * microbatch->length; i++) {
+            first = positions[i] < first ? positions[i] : first;
+            end = positions[i] >= end ? positions[i] + 1 : end;
+        }
+    }
+    if (length != rotary->length || first < rotary->first || end > rotary->end)
+        rotary_fill(rotary, self->queue, length, first, end);
+}
+
+void tri_rotary_turn(struct tri_rotary *rotary, const tri_module *self, const struct tri_slot *slot,
+                     struct tri_tensor heads, bool inverse)
 {
     if (rotary->rope.width == 0)
         return;
+    rotary_follow(rotary, self, slot->microbatch);
     struct tri_rope rope = {.interleaved = rotary->rope.interleaved, .inverse = inverse};
     for (int axis = 0; axis < 3; axis++) {
         rope.positions[axis] = rotary_positions(rotary, slot->microbatch, axis);

@@ -194,6 +194,7 @@ static void self_attention_destroy(tri_module *module)
     tri_module_destroy(&self->k_layernorm);
     tri_module_destroy(&self->q_layernorm);
     tri_module_destroy(&self->linear_qkv);
+    tri_rotary_fini(&self->rotary);
     tri_module_free(module);
 }
 

@@ -9,6 +9,7 @@
 #include "train/session.h"
 #include "trine/score.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,7 +19,7 @@ enum { LOSSES, ENTROPIES, NUM_VALUES };
 struct tri_scorer {
     struct tri_session *session;
     const struct tri_score_request *request; /* of the call */
-    int64_t b, s, sp;                        /* planned rows and positions; their divisor */
+    int64_t b, s, sp;                        /* rows, planned positions; their divisor */
     int64_t batch;                           /* global: sequences */
     int num_microbatches;
     int64_t first;                 /* sequence of the current batch */
@@ -59,6 +60,24 @@ static int64_t microbatch_length(const tri_scorer *scorer, int64_t m, int64_t d)
     return (needed + scorer->sp - 1) / scorer->sp * scorer->sp;
 }
 
+/* By what dynamic scaling turns microbatch m on data-parallel rank d: its own sequence, where it has one. */
+static int64_t turn_length(const tri_scorer *scorer, int64_t m, int64_t d)
+{
+    int64_t n = scorer->first + m * scorer->session->context->dp->size + d;
+    if (scorer->b > 1 || n >= scorer->request->num_sequences)
+        return 0;
+    return tri_score_positions(scorer->request, n);
+}
+
+/* Rows of one microbatch: those planned, but one where dynamic scaling turns each sequence in another way. */
+static int64_t rows_of(const struct tri_run_config *config)
+{
+    const struct tri_gpt_config *shape = &config->shape;
+    bool turns_by_length = !isnan(shape->transformer.attention.rope_dynamic_factor) &&
+                           shape->seq_length > shape->max_position_embeddings;
+    return turns_by_length ? 1 : config->train.micro_batch_size;
+}
+
 /* Fills one row; returns how many labels it has. */
 static int64_t fill_row(const tri_scorer *scorer, int64_t k, int64_t length, int32_t *tokens,
                         int32_t *labels, int32_t *positions)
@@ -89,6 +108,7 @@ static tri_status scorer_microbatch(void *arg, int index, struct tri_microbatch 
                                           .tokens = tokens,
                                           .labels = labels,
                                           .positions = positions,
+                                          .turn_length = turn_length(scorer, index, dp->rank),
                                           .sample_ids = scorer->ids};
     for (int64_t row = 0; row < b; row++)
         microbatch->num_valid +=
@@ -192,7 +212,7 @@ tri_status tri_scorer_run(tri_scorer *scorer, const struct tri_score_request *re
 tri_status tri_scorer_create(struct tri_session *session, tri_scorer **result)
 {
     const struct tri_run_config *config = &session->config;
-    int64_t b = config->train.micro_batch_size, s = config->shape.seq_length;
+    int64_t b = rows_of(config), s = config->shape.seq_length;
     tri_scorer *scorer = calloc(1, sizeof *scorer);
     if (!scorer)
         return tri_error_set(session->err, TRI_NOMEM, "out of memory for the scorer");
@@ -200,8 +220,8 @@ tri_status tri_scorer_create(struct tri_session *session, tri_scorer **result)
     scorer->b = b;
     scorer->s = s;
     scorer->sp = config->placement.sequence_parallel ? session->context->tp->size : 1;
-    scorer->batch = config->train.global_batch_size;
     scorer->num_microbatches = session->placement->num_microbatches;
+    scorer->batch = scorer->num_microbatches * session->context->dp->size * b;
     size_t rows = (size_t)(scorer->num_microbatches * b);
     scorer->starts = calloc((size_t)scorer->batch, sizeof(int64_t));
     scorer->block = calloc(3 * rows * (size_t)s, sizeof(int32_t));

@@ -29,15 +29,6 @@ static void note(struct findings *findings, const char *format, ...)
     tri_error_add(findings->err, TRI_INVALID, "%s", text);
 }
 
-/* A session turns all its sequences by the same angles, which dynamic scaling takes from a sequence's own
-   length once that is beyond what the model knows. */
-static bool turns_by_another_length(const struct tri_gpt_config *shape, int64_t needed)
-{
-    return !isnan(shape->transformer.attention.rope_dynamic_factor) &&
-           shape->seq_length > shape->max_position_embeddings && needed > 0 &&
-           needed != shape->seq_length;
-}
-
 static void check_length(struct findings *findings, const struct tri_session *session,
                          const struct tri_score_request *request, int64_t n)
 {
@@ -60,13 +51,6 @@ static void check_length(struct findings *findings, const struct tri_session *se
              " positions; make the session with --seq-length %" PRId64 " instead of %" PRId64
              ", or shorten it",
              n, length, needed, needed, shape->seq_length);
-    else if (turns_by_another_length(shape, needed))
-        note(findings,
-             "sequence %" PRId64 " takes %" PRId64
-             " positions, and 'rope_dynamic_factor' would turn it as one of %" PRId64
-             ", the session's 'seq_length'; score it in a session of --seq-length %" PRId64,
-             n, needed, shape->seq_length,
-             needed > shape->max_position_embeddings ? needed : shape->max_position_embeddings);
     if (request->prompt_lengths &&
         (request->prompt_lengths[n] < 0 || request->prompt_lengths[n] > length))
         note(findings,
