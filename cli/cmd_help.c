@@ -60,10 +60,9 @@ static void print_unknown(const char *name, const struct tri_option_table *const
     struct tri_option_binding bindings[TRI_RUN_MAX_BINDINGS + 1];
     for (int i = 0; i < num; i++)
         bindings[i] = (struct tri_option_binding){.table = tables[i]};
-    const char *why = tri_megatron_why(name);
     char guess[512];
-    if (why)
-        fprintf(stderr, "error: '%s' is known to Megatron-LM, not to trine: %s\n", name, why);
+    if (tri_option_foreign(name, name, &tri_megatron_options, guess, sizeof guess))
+        fprintf(stderr, "error: %s\n", guess);
     else if (tri_option_guess(name, bindings, num, &tri_megatron_options, guess, sizeof guess))
         fprintf(stderr, "error: no option or command '%s', did you mean %s?\n", name, guess);
     else

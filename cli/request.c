@@ -16,7 +16,7 @@
 static void check_schedule(const struct tri_run_config *config, tri_error *err)
 {
     if (config->train.train_iters == TRI_UNSET) {
-        tri_error_add(err, TRI_INVALID, "train_iters is not set; give the number of iterations");
+        tri_error_add(err, TRI_INVALID, "'train_iters' is not set; give the number of iterations");
         return;
     }
     if (tri_train_only_saves(&config->train)) {
@@ -80,8 +80,12 @@ static bool is_known(const tri_error *err, int num, const char *message)
             break;
         char name[128];
         snprintf(name, sizeof name, "%.*s", (int)(end + 1 - at), at);
+        char flag[160];
+        snprintf(flag, sizeof flag, "'--%s", name + 1);
+        for (char *c = flag; *c; c++)
+            *c = *c == '_' ? '-' : *c;
         for (int i = 0; i < num; i++)
-            if (strstr(tri_error_message(err, i), name))
+            if (strstr(tri_error_message(err, i), name) || strstr(tri_error_message(err, i), flag))
                 return true;
         at = end + 1;
     }

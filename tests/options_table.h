@@ -195,7 +195,13 @@ static inline bool toy_near(const char *name, char *buffer, int bytes)
     return is_flash || strncmp(name, "log", 3) == 0;
 }
 
-static const struct tri_option_megatron toy_megatron = {.why = toy_why, .nearest = toy_near};
+static const char *toy_whose(const char *name)
+{
+    (void)name;
+    return "Megatron-LM";
+}
+static const struct tri_option_megatron toy_megatron = {
+    .why = toy_why, .whose = toy_whose, .nearest = toy_near};
 
 static inline tri_status toy_read(struct toy *toy, const char *text)
 {

@@ -214,7 +214,7 @@ static void problems_are_reported_together(void **state)
     config = options();
     config.lr = NAN;
     assert_int_equal(plan(&config, &schedule), TRI_INVALID);
-    assert_true(error_says(err, "lr is not set"));
+    assert_true(error_says(err, "'lr' is not set"));
     config = options();
     config.weight_decay_incr_style = TRI_WD_LINEAR;
     config.start_weight_decay = 0.2;

@@ -17,7 +17,7 @@ mkdir "$work/run" || exit 1
 # What differs from machine to machine and run to run.
 normalise() {
     sed -E -e "s|$work/run|.|g" -e "s|$work|WORK|g" -e "s|$SOURCE|SOURCE|g" \
-        -e 's/^machine limit [0-9.]+ GFLOP\/s (.*) x [0-9]+ threads\)/machine limit N GFLOP\/s \1 x N threads)/' \
+        -e 's/^machine limit [0-9.]+ GFLOP\/s (.*) x [0-9]+ threads?\)/machine limit N GFLOP\/s \1 x N threads)/' \
         -e 's/ \| +[0-9]+ tokens\/s \| .*$/ | .../' \
         -e 's/loss +(-?[0-9]+\.[0-9]+|-?nan|inf) \| grad norm +(-?[0-9]+\.[0-9]+|-?nan|inf)/loss N | grad norm N/' \
         -e 's/^((loss|bits per token|perplexity) [0-9]+\.[0-9]{3})[0-9]+$/\1/' \

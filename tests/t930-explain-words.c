@@ -162,7 +162,7 @@ static void test_past(void **state)
     check_past("--erf-gelu", "activation_func: gelu", "use --activation-func gelu");
     check_past("--multi-query-attention", "num_query_groups: 1", "use --num-query-groups 1");
     check_past("--no-query-key-layer-scaling", "apply_query_key_layer_scaling: false",
-               "use --apply-query-key-layer-scaling false, the default");
+               "use --apply-query-key-layer-scaling=false, the default");
     check_past("--layernorm-1p", "layernorm_zero_centered_gamma: true",
                "use --layernorm-zero-centered-gamma");
     check_past("--glu-activation geglu", "activation_func: gelu, gated_linear_unit: true",
@@ -181,6 +181,9 @@ static void test_past(void **state)
     assert_string_equal(tri_megatron_program("pretrain_bert.py"),
                         "BERT models; trine trains GPT models");
     assert_string_equal(tri_megatron_program("run_clm.py"), "");
+    assert_string_equal(tri_megatron_whose("intermediate-size"), "earlier versions of Megatron-LM");
+    assert_string_equal(tri_megatron_whose("--use-rms-norm"), "programs derived from Megatron-LM");
+    assert_string_equal(tri_megatron_whose("num_experts"), "Megatron-LM");
 }
 
 int main(void)

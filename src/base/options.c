@@ -270,6 +270,19 @@ static int name_distance(const char *a, const char *b)
     return tri_option_distance(left, right);
 }
 
+bool tri_option_foreign(const char *name, const char *shown,
+                        const struct tri_option_megatron *megatron, char *buffer, size_t bytes)
+{
+    const char *why = megatron ? megatron->why(name) : NULL;
+    if (!why)
+        return false;
+    bool has_way = strncmp(why, "use --", 6) == 0, says_all = strstr(why, "leave it out");
+    snprintf(buffer, bytes, "'%s' is known to %s, not to trine%s%s%s%s", shown,
+             megatron->whose(name), has_way ? "; " : " (", why, has_way ? "" : ")",
+             has_way || says_all ? "" : "; leave it out");
+    return true;
+}
+
 bool tri_option_guess(const char *name, const struct tri_option_binding *bindings, int num_bindings,
                       const struct tri_option_megatron *megatron, char *buffer, size_t bytes)
 {
@@ -286,8 +299,8 @@ bool tri_option_guess(const char *name, const struct tri_option_binding *binding
         return false;
     respell(spelled, sizeof(spelled), why ? theirs : ours, dashes[0] ? '-' : '_');
     if (why)
-        snprintf(buffer, bytes, "'%s%s', which Megatron-LM has and trine has not (%s)", dashes,
-                 spelled, why);
+        snprintf(buffer, bytes, "'%s%s', which %s has and trine has not (%s)", dashes, spelled,
+                 megatron->whose(theirs), why);
     else
         snprintf(buffer, bytes, "'%s%s'", dashes, spelled);
     return true;

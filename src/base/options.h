@@ -101,6 +101,8 @@ struct tri_option_megatron {
     /* Why there is no option called name although Megatron-LM has one: a sentence; NULL when
        Megatron-LM has none either. */
     const char *(*why)(const char *name);
+    /* Whose that name is: "Megatron-LM", or programs near it. */
+    const char *(*whose)(const char *name);
     /* Copies Megatron-LM's name nearest to name; false when none is near. */
     bool (*nearest)(const char *name, char *buffer, int bytes);
 };
@@ -153,6 +155,10 @@ const struct tri_option *tri_option_find(const struct tri_option_table *table, c
 /* The known name nearest to name by edit distance over all bindings, or NULL if none is near. */
 const char *tri_option_nearest(const char *name, const struct tri_option_binding *bindings,
                                int num_bindings);
+/* "'--x' is known to Megatron-LM, not to trine (why); leave it out", or what to use instead; shown is name as it
+   was written. False when megatron (may be NULL) does not know name. */
+bool tri_option_foreign(const char *name, const char *shown,
+                        const struct tri_option_megatron *megatron, char *buffer, size_t bytes);
 /* What may be meant by a name that no table has, "'lr'" or "'--lr'" as it was written: the nearest
    option, or Megatron-LM's (megatron may be NULL) when that is nearer, "'recompute_activations',
    which Megatron-LM has and trine has not (why)"; false when none is near. */

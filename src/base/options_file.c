@@ -172,11 +172,8 @@ static void reader_unknown_key(struct file_reader *reader, const yaml_node_t *no
         reader_problem(reader, node, "'%s' stands outside a section; put it into '%s'", key, home);
     } else {
         char guess[GUESS_TEXT];
-        const char *why = reader->megatron ? reader->megatron->why(key) : NULL;
-        if (why)
-            reader_problem(reader, node,
-                           "'%s' is known to Megatron-LM, not to trine (%s); leave it out", key,
-                           why);
+        if (tri_option_foreign(key, key, reader->megatron, guess, sizeof(guess)))
+            reader_problem(reader, node, "%s", guess);
         else if (tri_option_guess(key, reader->bindings, reader->num_bindings, reader->megatron,
                                   guess, sizeof(guess)))
             reader_problem(reader, node, "unknown key '%s', did you mean %s?", key, guess);

@@ -61,11 +61,8 @@ static void flags_unknown(struct flag_reader *reader, const struct flag_word *wo
 {
     char guess[GUESS_TEXT];
     tri_status status;
-    const char *why = reader->megatron ? reader->megatron->why(word->name) : NULL;
-    if (why) {
-        status = tri_error_add(reader->err, TRI_UNSUPPORTED,
-                               "'%s' is known to Megatron-LM, not to trine (%s); leave it out",
-                               word->where, why);
+    if (tri_option_foreign(word->name, word->where, reader->megatron, guess, sizeof(guess))) {
+        status = tri_error_add(reader->err, TRI_UNSUPPORTED, "%s", guess);
     } else if (tri_option_guess(word->where, reader->bindings, reader->num_bindings,
                                 reader->megatron, guess, sizeof(guess))) {
         status = tri_error_add(reader->err, TRI_INVALID, "unknown option '%s', did you mean %s?",
@@ -105,6 +102,18 @@ static void flags_set_list(struct flag_reader *reader, const struct tri_option_f
     }
 }
 
+/* "--x true" gives x no value: the next word would be a run file. */
+static void flags_check_stray(struct flag_reader *reader, const struct flag_word *word)
+{
+    const char *next = reader->next < reader->argc ? reader->argv[reader->next] : "";
+    if (strcmp(next, "true") != 0 && strcmp(next, "false") != 0)
+        return;
+    reader->next++;
+    flags_note_status(reader, tri_error_add(reader->err, TRI_INVALID,
+                                            "'%s' takes its value behind '='; use %s=%s",
+                                            word->where, word->where, next));
+}
+
 static void flags_set(struct flag_reader *reader, const struct tri_option_found *found,
                       const struct flag_word *word)
 {
@@ -114,8 +123,10 @@ static void flags_set(struct flag_reader *reader, const struct tri_option_found 
         flags_set_list(reader, found, word);
         return;
     }
-    if (!value && found->row->type == TRI_OPTION_BOOL)
+    if (!value && found->row->type == TRI_OPTION_BOOL) {
+        flags_check_stray(reader, word);
         value = "true";
+    }
     if (!value && reader->next < reader->argc && !is_flag(reader->argv[reader->next]))
         value = reader->argv[reader->next++];
     if (value && (value[0] || found->row->type == TRI_OPTION_STRING))

@@ -40,6 +40,27 @@ const char *tri_megatron_why(const char *name)
                                          : "'trine explain' says what it becomes";
 }
 
+static bool is_in(const struct tri_word_list *lists_of, int num, const struct tri_word *word)
+{
+    for (int i = 0; word && i < num; i++)
+        if (word >= lists_of[i].words && word < lists_of[i].words + lists_of[i].num)
+            return true;
+    return false;
+}
+
+const char *tri_megatron_whose(const char *name)
+{
+    name += strncmp(name, "--", 2) == 0 ? 2 : 0;
+    const struct tri_word *word = tri_word_find(&tri_megatron_words, name).word;
+    if (is_in(tri_megatron_past, TRI_NUM_SECTIONS, word))
+        return "earlier versions of Megatron-LM";
+    if (is_in(tri_megatron_forks, TRI_NUM_SECTIONS - 1, word))
+        return "programs derived from Megatron-LM";
+    if (is_in(tri_megatron_programs, 2, word))
+        return "other programs of Megatron-LM";
+    return "Megatron-LM";
+}
+
 static bool nearest(const char *name, char *buffer, int bytes)
 {
     char dashed[128];
@@ -49,5 +70,5 @@ static bool nearest(const char *name, char *buffer, int bytes)
     return tri_word_nearest(&tri_megatron_words, dashed, buffer, bytes);
 }
 
-const struct tri_option_megatron tri_megatron_options = {.why = tri_megatron_why,
-                                                         .nearest = nearest};
+const struct tri_option_megatron tri_megatron_options = {
+    .why = tri_megatron_why, .whose = tri_megatron_whose, .nearest = nearest};

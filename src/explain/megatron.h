@@ -22,6 +22,8 @@ extern const struct tri_vocabulary tri_megatron_words;
 /* Why trine has no option called name ("num_experts", "--num-experts") although Megatron-LM has: a sentence;
    NULL when it is no argument of Megatron-LM's either. */
 const char *tri_megatron_why(const char *name);
+/* Whose argument it is: "Megatron-LM", or its earlier versions, its forks, its other programs. */
+const char *tri_megatron_whose(const char *name);
 /* The same and the nearest name, for the readers of options. */
 extern const struct tri_option_megatron tri_megatron_options;
 

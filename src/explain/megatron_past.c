@@ -45,7 +45,7 @@ static const struct tri_word spec_words[] = {
     FLAG("distribute-checkpointed-activations distribute-recomputed-activations", TRI_UNDERSTOOD,
          "distribute_saved_activations=true", recompute_why),
     NEGATED("no-query-key-layer-scaling", TRI_UNDERSTOOD, "apply_query_key_layer_scaling=false",
-            "use --apply-query-key-layer-scaling false, the default"),
+            "use --apply-query-key-layer-scaling=false, the default"),
     FLAG("bias-gelu-fusion bias-swiglu-fusion bias-dropout-fusion scaled-masked-softmax-fusion "
          "scaled-upper-triang-masked-softmax-fusion",
          TRI_NO_EFFECT, NULL, fusion_why),
@@ -170,8 +170,8 @@ static const char random_why[] = "random numbers have no state: they follow from
 
 static const struct tri_word checkpoint_words[] = {
     VALUE("save-iters", NULL, TRI_UNDERSTOOD, "save_interval", "use --save-interval"),
-    FLAG("save-optim", TRI_UNDERSTOOD, "no_save_optim=false", "use --no-save-optim false"),
-    FLAG("load-optim", TRI_UNDERSTOOD, "no_load_optim=false", "use --no-load-optim false"),
+    FLAG("save-optim", TRI_UNDERSTOOD, "no_save_optim=false", "use --no-save-optim=false"),
+    FLAG("load-optim", TRI_UNDERSTOOD, "no_load_optim=false", "use --no-load-optim=false"),
     FLAG("save-rng save-all-rng load-rng load-all-rng", TRI_NO_EFFECT, NULL, random_why),
     FLAG("use-dist-ckpt", TRI_DIFFERS, NULL, form_why),
     VALUE("dist-ckpt-format override-checkpoint-version", NULL, TRI_DIFFERS, NULL, form_why),

@@ -30,7 +30,7 @@ static void check_values(const struct tri_optim_config *config,
 {
     if (isnan(config->lr))
         tri_error_add(err, TRI_INVALID,
-                      "lr is not set; give the highest learning rate, for example 3e-4");
+                      "'lr' is not set; give the highest learning rate, for example 3e-4");
     if (schedule->min_lr > schedule->max_lr)
         tri_error_add(err, TRI_INVALID, "min_lr %g is above lr %g", schedule->min_lr,
                       schedule->max_lr);

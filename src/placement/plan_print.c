@@ -52,6 +52,11 @@ static void print_shape(FILE *out, const struct tri_placement *placement,
             shape->untie_embeddings_and_output_weights ? "" : ", tied", summary->total_parameters);
 }
 
+static const char *plural(int64_t num)
+{
+    return num == 1 ? "" : "s";
+}
+
 static void print_spec(FILE *out, const struct tri_placement *placement)
 {
     const struct tri_model_spec *spec = placement->spec;
@@ -61,8 +66,8 @@ static void print_spec(FILE *out, const struct tri_placement *placement)
         int count = 0;
         for (int unit = 0; unit < spec->num_units; unit++)
             count += print_count(spec, &spec->units[unit], request->scratch[i].implementation);
-        fprintf(out, "%s%s (%s) %d modules", i ? ", " : "", request->scratch[i].implementation,
-                request->scratch[i].table->name, count);
+        fprintf(out, "%s%s (%s) %d module%s", i ? ", " : "", request->scratch[i].implementation,
+                request->scratch[i].table->name, count, plural(count));
     }
     fputc('\n', out);
 }
@@ -70,22 +75,24 @@ static void print_spec(FILE *out, const struct tri_placement *placement)
 static void print_placement(FILE *out, const struct tri_placement *placement)
 {
     const struct tri_placement_config *config = &placement->config;
-    fprintf(out, "placement  %d ranks = tp %" PRId64 " x pp %d x dp %d", placement->grid.world_size,
-            placement->split.tp, placement->num_stages, placement->dp);
+    fprintf(out, "placement  %d rank%s = tp %" PRId64 " x pp %d x dp %d",
+            placement->grid.world_size, plural(placement->grid.world_size), placement->split.tp,
+            placement->num_stages, placement->dp);
     if (placement->num_slices > 1)
         fprintf(out, ", %d slices per stage", placement->num_slices);
-    fprintf(out, "%s%s; %d threads each\n", config->sequence_parallel ? ", sequence parallel" : "",
+    fprintf(out, "%s%s; %d thread%s each\n", config->sequence_parallel ? ", sequence parallel" : "",
             config->use_distributed_optimizer ? ", distributed optimizer" : "",
-            placement->request.team_size);
+            placement->request.team_size, plural(placement->request.team_size));
     if (placement->request.comm.name)
         fprintf(out, "messages   %s: %s\n", placement->request.comm.name,
                 placement->request.comm.why);
-    fprintf(
-        out,
-        "schedule   %s: %d microbatches of %" PRId64 " x %" PRId64 " tokens; bubble %.1f %% of the "
-        "busy time\n",
-        placement->schedule.name, placement->num_microbatches, placement->request.micro_batch_size,
-        placement->request.seq_length, 100 * tri_schedule_bubble(&placement->schedule));
+    fprintf(out,
+            "schedule   %s: %d microbatch%s of %" PRId64 " x %" PRId64
+            " tokens; bubble %.1f %% of the "
+            "busy time\n",
+            placement->schedule.name, placement->num_microbatches,
+            placement->num_microbatches == 1 ? "" : "es", placement->request.micro_batch_size,
+            placement->request.seq_length, 100 * tri_schedule_bubble(&placement->schedule));
 }
 
 /* "embedding, layers 0-3" for each slice of a stage. */
@@ -147,9 +154,10 @@ static void print_stages(FILE *out, const struct tri_placement *placement)
 
 static void print_rank(FILE *out, const struct tri_rank_plan *rank)
 {
-    fprintf(out, "rank %d: tp %d, pp %d, dp %d; %d parameter tensors in %d buckets; slots",
+    fprintf(out, "rank %d: tp %d, pp %d, dp %d; %d parameter tensor%s in %d bucket%s; slots",
             rank->rank, rank->coordinate[TRI_AXIS_TP], rank->coordinate[TRI_AXIS_PP],
-            rank->coordinate[TRI_AXIS_DP], rank->num_params, rank->num_buckets);
+            rank->coordinate[TRI_AXIS_DP], rank->num_params, plural(rank->num_params),
+            rank->num_buckets, plural(rank->num_buckets));
     for (int i = 0; i < rank->num_slices; i++)
         fprintf(out, " %d", rank->num_slots[i]);
     fprintf(out, "; optimizer holds %" PRId64 " elements\n", rank->shard_elements);

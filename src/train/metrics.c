@@ -55,10 +55,11 @@ tri_status tri_metrics_create(const struct tri_session *session,
 
 void tri_metrics_set_limit(tri_metrics *metrics, double limit)
 {
+    int ranks = metrics->session->world->size, threads = tri_team_size(metrics->session->team);
     metrics->limit = limit;
     tri_metrics_line(
-        metrics, "machine limit %.1f GFLOP/s (measured matrix product, %d ranks x %d threads)",
-        limit / 1e9, metrics->session->world->size, tri_team_size(metrics->session->team));
+        metrics, "machine limit %.1f GFLOP/s (measured matrix product, %d rank%s x %d thread%s)",
+        limit / 1e9, ranks, ranks == 1 ? "" : "s", threads, threads == 1 ? "" : "s");
 }
 
 void tri_metrics_destroy(tri_metrics **result)

@@ -109,11 +109,9 @@ tri_status tri_run_set(tri_run *run, const char *name, const char *text, tri_err
     int num = run_bind(run, &run->given, bindings);
     struct tri_option_found found = tri_option_lookup(name, NULL, bindings, num);
     if (!found.row) {
-        const char *why = tri_megatron_why(name);
         char guess[512] = "";
-        if (why)
-            return tri_error_add(err, TRI_INVALID,
-                                 "'%s' is known to Megatron-LM, not to trine (%s)", name, why);
+        if (tri_option_foreign(name, name, &tri_megatron_options, guess, sizeof guess))
+            return tri_error_add(err, TRI_INVALID, "%s", guess);
         if (tri_option_guess(name, bindings, num, &tri_megatron_options, guess, sizeof guess))
             return tri_error_add(err, TRI_INVALID, "no option '%s'; did you mean %s?", name, guess);
         return tri_error_add(err, TRI_INVALID, "no option '%s'", name);
