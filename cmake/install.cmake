@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# libtrine, static and shared, from the objects of all rooms; headers, program and pkg-config file.
+# libtrine, static and shared, from the objects of all rooms; headers, program and pkg-config files. Who
+# writes a module of one's own (trine/extension.h) needs the headers of the rooms as well: these are installed
+# apart, for the compiler flags of trine-extension.pc, and may change with every version.
 include(GNUInstallDirs)
 
 get_property(room_objects GLOBAL PROPERTY TRI_ROOM_OBJECTS)
@@ -24,9 +26,14 @@ if(MPI_C_FOUND)
 endif()
 # trine.pc finds its prefix from its own place, so that "cmake --install --prefix" and moves work.
 file(RELATIVE_PATH trine_up /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
-configure_file(cmake/trine.pc.in trine.pc @ONLY)
-install(FILES ${CMAKE_CURRENT_BINARY_DIR}/trine.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+foreach(name trine trine-extension)
+  configure_file(cmake/${name}.pc.in ${name}.pc @ONLY)
+  install(FILES ${CMAKE_CURRENT_BINARY_DIR}/${name}.pc
+          DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endforeach()
 install(DIRECTORY include/trine DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
+install(DIRECTORY src/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/trine-extension
+        FILES_MATCHING PATTERN "*.h")
 if(TARGET trine)
   install(TARGETS trine RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()

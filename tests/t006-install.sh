@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# An installed trine can be used: headers, both libraries and the pkg-config file, by a small program
-# and by examples/tiny_gpt.c, which trains.
+# An installed trine can be used: headers, both libraries and the pkg-config files, by a small program, by
+# examples/tiny_gpt.c, which trains, and by examples/own_activation.c, which brings a module.
 set -euo pipefail
 : "${SOURCE:=$(cd "$(dirname "$0")/.." && pwd)}" "${BUILD:=$SOURCE/build}" "${CC:=cc}"
 if grep -q '^TRI_SANITIZE:STRING=.' "$BUILD/CMakeCache.txt"; then
@@ -32,6 +32,11 @@ LD_LIBRARY_PATH=$(dirname "$library") "$work/shared"
 "$CC" "$SOURCE/examples/tiny_gpt.c" "${compile[@]}" "${link[@]}" -o "$work/tiny_gpt"
 mkdir "$work/tiny"
 LD_LIBRARY_PATH=$(dirname "$library") "$work/tiny_gpt" "$work/tiny" --train-iters 6 >"$work/log" 2>&1 ||
+    { cat "$work/log"; exit 1; }
+read -ra extension < <(pkg-config --cflags trine-extension)
+"$CC" -D_GNU_SOURCE "$SOURCE/examples/own_activation.c" "${extension[@]}" "${link[@]}" -o "$work/own"
+mkdir "$work/own_activation"
+LD_LIBRARY_PATH=$(dirname "$library") "$work/own" "$work/own_activation" --train-iters 6 >"$work/log" 2>&1 ||
     { cat "$work/log"; exit 1; }
 read -ra link < <(pkg-config --static --libs trine)
 rm -f "$(dirname "$library")"/libtrine.so*
