@@ -6,10 +6,11 @@
  *
  *   spec: {override: {"decoder.layers[*].mlp.activation": my_activation}}
  *
- * Who writes one includes spec/describe.h and nn/build.h, which have the row, the class and the rules:
- * headers of src/, installed as well, for the compiler flags of "pkg-config --cflags
- * trine-extension"; they go with one version of the library. The parameters of the node it stands for are those of the module it implements. The row
- * says whose operations it takes: .kernels = "fused" for the fast ones, else the reference.
+ * Who writes one includes spec/describe.h and nn/build.h, which have the row, the class and the
+ * rules: headers of src/, installed as well, for the compiler flags of "pkg-config --cflags
+ * trine-extension"; they go with one version of the library. The parameters of the node it stands
+ * for are those of the module it implements. The row says whose operations it takes: .kernels =
+ * "fused" for the fast ones, else the reference.
  */
 #pragma once
 
