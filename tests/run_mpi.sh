@@ -11,10 +11,6 @@ if ! command -v mpirun >/dev/null 2>&1; then
     exit 77
 fi
 
-# In a container without /sys hwloc, which MPI asks for the cores, complains on stderr.
-HWLOC_HIDE_ERRORS=2
-export HWLOC_HIDE_ERRORS
-
 # Leaks inside MPI itself are not ours to report.
 ASAN_OPTIONS="detect_leaks=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}"
 export ASAN_OPTIONS
