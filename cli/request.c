@@ -67,7 +67,7 @@ void tri_cli_check_rest(const struct tri_run_config *config, tri_error *err)
     if (isnan(run.optim.lr))
         run.optim.lr = (double)INFINITY;
     check_schedule(&run, err);
-    if (tri_feed_has(config, TRI_DATA_TRAIN))
+    if (tri_feed_has(config, TRI_DATA_TRAIN) && !tri_train_only_saves(&config->train))
         check_data(config, err);
 }
 
