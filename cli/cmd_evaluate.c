@@ -84,6 +84,10 @@ struct request {
 static void print_result(const struct request *request, const struct tri_evaluation *evaluation)
 {
     FILE *out = strcmp(request->options->per_token, "-") == 0 ? stderr : stdout;
+    if (evaluation->num_tokens == 0) {
+        fprintf(out, "tokens 0\nloss none, as no token was to be predicted\n");
+        return;
+    }
     double loss = tri_evaluation_loss(evaluation), perplexity = exp(loss);
     fprintf(out, "tokens %.0f\nloss %.8f\nbits per token %.6f\n", evaluation->num_tokens, loss,
             loss / M_LN2);

@@ -240,8 +240,8 @@ static void check_load(const json_t *item)
     tri_status status = tri_lr_schedule_reconcile(&theirs, &config, "out/iter_0000009", err, &ours);
     if (json_object_get(item, "rejected")) {
         assert_int_equal(status, TRI_INVALID);
-        assert_true(error_says(err, "highest rate 0.002, this run 0.001"));
-        assert_true(error_says(err, "decay in samples 60, this run 40"));
+        assert_true(error_says(err, "highest rate (lr) 0.002, this run 0.001"));
+        assert_true(error_says(err, "(from lr_decay_iters, else train_iters) 60, this run 40"));
         assert_true(error_says(err, "--override-opt-param-scheduler"));
         return;
     }

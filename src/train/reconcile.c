@@ -20,14 +20,14 @@ struct field {
     }
 
 static const struct field fields[] = {
-    REAL("start of the warm-up", init_lr),
-    REAL("highest rate", max_lr),
-    REAL("lowest rate", min_lr),
-    WHOLE("warm-up in samples", warmup),
-    WHOLE("decay in samples", decay),
-    WHOLE("WSD decay in samples", wsd_decay),
-    WHOLE("number of the decay style", style),
-    WHOLE("number of the WSD style", wsd_style),
+    REAL("start of the warm-up (lr_warmup_init)", init_lr),
+    REAL("highest rate (lr)", max_lr),
+    REAL("lowest rate (min_lr)", min_lr),
+    WHOLE("warm-up in samples (from lr_warmup_iters)", warmup),
+    WHOLE("decay in samples (from lr_decay_iters, else train_iters)", decay),
+    WHOLE("WSD decay in samples (from lr_wsd_decay_iters)", wsd_decay),
+    WHOLE("number of the decay style (lr_decay_style)", style),
+    WHOLE("number of the WSD style (lr_wsd_decay_style)", wsd_style),
     REAL("weight decay at the start", start_wd),
     REAL("weight decay at the end", end_wd),
     WHOLE("number of the weight-decay style", wd_style),
