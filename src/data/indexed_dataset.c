@@ -23,6 +23,18 @@ struct tri_indexed_dataset {
     struct tri_idx idx;
 };
 
+/* A text where a prefix belongs is a common mistake. */
+static tri_status cannot_open(const char *path, const char *prefix, int cause, tri_error *err)
+{
+    struct stat info;
+    if (cause == ENOENT && stat(prefix, &info) == 0 && S_ISREG(info.st_mode))
+        return tri_error_set(err, TRI_IO,
+                             "'%s' is no prefix of token files, as there is no '%s'; 'trine data "
+                             "encode' makes token files of a text",
+                             prefix, path);
+    return tri_error_set(err, TRI_IO, "cannot open '%s': %s", path, strerror(cause));
+}
+
 static tri_status mapped_file_init(struct mapped_file *file, const char *prefix, const char *suffix,
                                    tri_error *err)
 {
@@ -32,7 +44,8 @@ static tri_status mapped_file_init(struct mapped_file *file, const char *prefix,
     memcpy(file->path, prefix, length);
     memcpy(file->path + length, suffix, suffix_length + 1);
     int fd = open(file->path, O_RDONLY | O_CLOEXEC);
-    TRI_CHECK(fd >= 0, err, TRI_IO, "cannot open '%s': %s", file->path, strerror(errno));
+    if (fd < 0)
+        return cannot_open(file->path, prefix, errno, err);
     struct stat info;
     tri_status status = TRI_OK;
     if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {

@@ -53,9 +53,9 @@ static const struct tri_option rows[] = {
      .type = TRI_OPTION_INTS,
      .offset = ATTENTION(window_size),
      .unit = "tokens",
-     .help = "Keys that a query sees to its left and to its right, besides its own: [127, 0] is a "
-             "window "
-             "of 128; unset: all before it."},
+     .help =
+         "Keys that a query sees to its left and to its right, besides its own: [127, 0], or 127 "
+         "alone, is a window of 128; unset: all before it."},
     {.name = "window_attn_skip_freq",
      .type = TRI_OPTION_INTS,
      .offset = ATTENTION(window_attn_skip_freq),
