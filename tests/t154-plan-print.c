@@ -54,6 +54,22 @@ static void test_one_screen(void **state)
     world_fini(&world);
 }
 
+/* Stages beyond the layers hold nothing, and it is said; a shape without a family has no name. */
+static void test_empty_stages(void **state)
+{
+    (void)state;
+    struct world world;
+    world_init(&world);
+    world_grid(&world, 1, 10, 1);
+    world_plan(&world);
+    world.spec->shape.family[0] = '\0';
+    char *text = print(&world, 0, false, false);
+    expect_words(text, (const char *const[]){"shape      6 layers", "  embedding\n", "  layer 5\n",
+                                             "  nothing\n", "  head\n", NULL});
+    free(text);
+    world_fini(&world);
+}
+
 static int64_t number(const json_t *object, const char *key)
 {
     assert_true(json_is_integer(json_object_get(object, key)));
@@ -127,6 +143,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_one_screen),
+        cmocka_unit_test(test_empty_stages),
         cmocka_unit_test(test_json),
         cmocka_unit_test(test_many_stages_fit_a_screen),
         cmocka_unit_test(test_full_device_is_an_error),

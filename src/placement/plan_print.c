@@ -41,10 +41,10 @@ static void print_shape(FILE *out, const struct tri_placement *placement,
     const struct tri_gpt_config *shape = &placement->spec->shape;
     const struct tri_transformer_config *t = &shape->transformer;
     fprintf(out,
-            "shape      %s: %" PRId64 " layers, width %" PRId64 ", %" PRId64 " heads in %" PRId64
+            "shape      %s%s%" PRId64 " layers, width %" PRId64 ", %" PRId64 " heads in %" PRId64
             " groups, feed-forward %" PRId64 "\n",
-            shape->family, t->num_layers, t->hidden_size, t->num_attention_heads,
-            t->num_query_groups, t->ffn_hidden_size);
+            shape->family, shape->family[0] ? ": " : "", t->num_layers, t->hidden_size,
+            t->num_attention_heads, t->num_query_groups, t->ffn_hidden_size);
     fprintf(out,
             "           vocabulary %" PRId64 " (%" PRId64 " with padding)%s; %" PRId64
             " parameters\n",
@@ -104,6 +104,8 @@ static void print_slices(FILE *out, const struct tri_slice_plan *slices, int num
         int first = slice->first_unit + slice->has_embedding - 1;
         const char *space = i ? " | " : "";
         fprintf(out, "%s%s", space, slice->has_embedding ? "embedding" : "");
+        if (slice->num_units == 0)
+            fprintf(out, "nothing");
         if (num > 0 && slice->has_embedding)
             fprintf(out, ", ");
         if (num == 1)
