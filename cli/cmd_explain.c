@@ -8,6 +8,8 @@
 #include "cli/report.h"
 #include "cli/tool.h"
 #include "explain/explain.h"
+#include "shape/check.h"
+#include "spec/family.h"
 #include "train/run_config.h"
 
 #include <errno.h>
@@ -77,6 +79,21 @@ static void take_as_given(char *path, size_t bytes)
         snprintf(path, bytes, "given later");
 }
 
+/* A shape that no family holds can be planned and trained, with neither save nor load. */
+static void drop_files(struct tri_checkpoint_config *files, const struct tri_gpt_config *shape,
+                       tri_error *err)
+{
+    char nearest[2 * TRI_OPTION_TEXT];
+    if ((!files->save[0] && !files->load[0]) || shape->family[0] || tri_family_holding(shape))
+        return;
+    tri_family_nearest(shape, nearest, sizeof nearest);
+    tri_error_note(err,
+                   "'save' and 'load' are not taken over: no Hugging Face family can hold this "
+                   "shape; nearest are: %s",
+                   nearest);
+    files->save[0] = files->load[0] = '\0';
+}
+
 /* Sets back what the reader of the run file would, which is noted here. */
 static tri_status run_drop_idle(struct explain_run *run, tri_error *err)
 {
@@ -88,8 +105,10 @@ static tri_status run_drop_idle(struct explain_run *run, tri_error *err)
     take_as_given(completed->config.data.data_path, sizeof completed->config.data.data_path);
     take_as_given(completed->config.checkpoint.save, sizeof completed->config.checkpoint.save);
     take_as_given(completed->config.checkpoint.load, sizeof completed->config.checkpoint.load);
-    tri_run_config_complete(completed->bindings, completed->num_bindings, &completed->given,
-                            &completed->config, said);
+    bool is_whole =
+        tri_run_config_complete(completed->bindings, completed->num_bindings, &completed->given,
+                                &completed->config, said) == TRI_OK &&
+        tri_gpt_config_check(&completed->config.shape, said) == TRI_OK;
     for (int i = 0; i < tri_error_note_count(said); i++)
         tri_error_note(err, "%s", tri_error_note_message(said, i));
     for (int b = 0; b < run->num_bindings; b++)
@@ -99,6 +118,8 @@ static tri_status run_drop_idle(struct explain_run *run, tri_error *err)
             if (run->origins[b][r] && tri_option_is_default(row, completed->bindings[b].config))
                 tri_option_set(row, run->bindings[b].config, text, "", NULL);
         }
+    if (is_whole)
+        drop_files(&run->config.checkpoint, &completed->config.shape, err);
     tri_error_destroy(&said); /* what is wrong, the reader of the run file says */
     free(completed);
     return TRI_OK;

@@ -39,6 +39,14 @@ tri_status tri_gpt_config_write_hf(const struct tri_gpt_config *config, const ch
     return tri_hf_config_write(family->config, config, dtype, original, err, text);
 }
 
+const struct tri_family *tri_family_holding(const struct tri_gpt_config *config)
+{
+    for (int i = 0; tri_family_get(i); i++)
+        if (tri_hf_config_misfits(tri_family_get(i)->config, config, NULL, 0) == 0)
+            return tri_family_get(i);
+    return NULL;
+}
+
 enum { NUM_NEAREST = 3 };
 
 void tri_family_nearest(const struct tri_gpt_config *config, char *text, size_t bytes)

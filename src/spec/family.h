@@ -58,6 +58,8 @@ tri_status tri_gpt_config_read_hf(const char *path, tri_error *err, struct tri_g
 /* The text of config.json for config; see tri_hf_config_write(). */
 tri_status tri_gpt_config_write_hf(const struct tri_gpt_config *config, const char *dtype,
                                    const char *original, tri_error *err, char **text);
+/* The first family whose config.json can say all of config; NULL if none can. */
+const struct tri_family *tri_family_holding(const struct tri_gpt_config *config);
 /* The families that come nearest to config, which none of them holds, and what each cannot say: "llama cannot say
    'window_size'; mistral cannot say 'window_size', 'qk_layernorm'". */
 void tri_family_nearest(const struct tri_gpt_config *config, char *text, size_t bytes);

@@ -23,11 +23,11 @@ static tri_status model_spec_family(struct tri_gpt_config *shape, tri_error *err
         return tri_error_add(err, TRI_INVALID, "'family' '%s' is not known; use %s", shape->family,
                              tri_family_list());
     }
-    for (int i = 0; tri_family_get(i); i++)
-        if (tri_hf_config_misfits(tri_family_get(i)->config, shape, NULL, 0) == 0) {
-            snprintf(shape->family, sizeof(shape->family), "%s", tri_family_get(i)->name);
-            return TRI_OK;
-        }
+    const struct tri_family *holding = tri_family_holding(shape);
+    if (holding) {
+        snprintf(shape->family, sizeof(shape->family), "%s", holding->name);
+        return TRI_OK;
+    }
     tri_error_note(err,
                    "no Hugging Face family in this build (%s) can hold this shape, so it cannot be "
                    "saved",
