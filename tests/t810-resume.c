@@ -403,7 +403,7 @@ static void another_rate_needs_a_word(void **state)
     struct part five = {.way = &way, .save = out, .until = 5};
     struct part more = {.way = &way, .load = out, .until = 10, .change = lower_rate};
     part_run(&five);
-    expect_refused(&more, "highest rate 0.003, this run 0.0003");
+    expect_refused(&more, "highest rate (lr) 0.003, this run 0.0003");
     more.change = lower_rate_override;
     part_run(&more);
     struct part fresh = {.way = &way, .until = 10, .change = lower_rate};
