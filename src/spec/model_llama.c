@@ -43,23 +43,13 @@ const struct tri_hf_family tri_hf_llama = {
 
 #define FILE_LAYER "model.layers.{}."
 #define LAYER      "decoder.layers.{}."
-#define ATTENTION  LAYER "self_attention."
 #define FC1        LAYER "mlp.linear_fc1."
 
 /* With the norms of heads that later families have. */
 static const struct tri_file_tensor tensors[] = {
     {"model.embed_tokens.weight", "embedding.word_embeddings.weight", NULL, false},
     {FILE_LAYER "input_layernorm.weight", LAYER "input_layernorm.weight", NULL, false},
-    {FILE_LAYER "self_attn.q_proj.weight", ATTENTION "linear_qkv.weight", "q", false},
-    {FILE_LAYER "self_attn.k_proj.weight", ATTENTION "linear_qkv.weight", "k", false},
-    {FILE_LAYER "self_attn.v_proj.weight", ATTENTION "linear_qkv.weight", "v", false},
-    {FILE_LAYER "self_attn.q_proj.bias", ATTENTION "linear_qkv.bias", "q", false},
-    {FILE_LAYER "self_attn.k_proj.bias", ATTENTION "linear_qkv.bias", "k", false},
-    {FILE_LAYER "self_attn.v_proj.bias", ATTENTION "linear_qkv.bias", "v", false},
-    {FILE_LAYER "self_attn.q_norm.weight", ATTENTION "q_layernorm.weight", NULL, false},
-    {FILE_LAYER "self_attn.k_norm.weight", ATTENTION "k_layernorm.weight", NULL, false},
-    {FILE_LAYER "self_attn.o_proj.weight", ATTENTION "linear_proj.weight", NULL, false},
-    {FILE_LAYER "self_attn.o_proj.bias", ATTENTION "linear_proj.bias", NULL, false},
+    TRI_LLAMA_ATTENTION_TENSORS,
     {FILE_LAYER "post_attention_layernorm.weight", LAYER "pre_mlp_layernorm.weight", NULL, false},
     {FILE_LAYER "mlp.gate_proj.weight", FC1 "weight", "gate", false},
     {FILE_LAYER "mlp.up_proj.weight", FC1 "weight", "up", false},
